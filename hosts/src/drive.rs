@@ -1,0 +1,338 @@
+//! Puts a real client on trial: starts its driver, plays the server through mock processes, records, and cleans up.
+
+use std::future::Future;
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::{ExitStatus, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcp_parley_trace::{Kind, Node, Recording};
+use thiserror::Error;
+use tokio::process::{Child, ChildStdin, Command};
+use tokio::time::{sleep, timeout};
+
+use crate::driver::{DriverLine, MAX_OUTPUT_BYTES, UNSUPPORTED_STATUS};
+use crate::log::{Bounds, Log, Stop, now};
+use crate::os::{Group, signal_of};
+use crate::recorder::Recorder;
+use crate::tail::{Kept, Part};
+
+/// Nothing counts as stuck sooner, however short the subject's own waits are.
+const MIN_STUCK: Duration = Duration::from_secs(45);
+/// What a driver may take beyond the time-out that it was given: it has to start and to clean up.
+const DRIVER_GRACE: Duration = Duration::from_secs(15);
+/// Between SIGTERM and SIGKILL.
+const TERM_GRACE: Duration = Duration::from_secs(2);
+/// Mocks that outlive the driver have this long to see the end of their input.
+const MOCK_GRACE: Duration = Duration::from_secs(3);
+const STDERR_BYTES: usize = 64 << 10;
+
+/// One run of a client driver.
+#[derive(Clone, Debug)]
+pub struct DriverRun {
+    /// The driver's command. `{mode}`, `{probe_timeout_ms}` and `{timeout_ms}` are replaced wherever they stand; an argument
+    /// that is `{server}` becomes the mock's command, one argument a word.
+    pub command: Vec<String>,
+    /// Where it runs; the current folder if absent.
+    pub directory: Option<PathBuf>,
+    /// How the mock is started: this program and its arguments. `--recorder ADDRESS --token TOKEN` is added.
+    pub server: Vec<String>,
+    /// `auto`, `legacy`, `modern` or `pin:VERSION`.
+    pub mode: String,
+    /// How long the SDK waits for an answer to its probe.
+    pub probe_timeout: Duration,
+    /// How long the driver may run by its own clock.
+    pub timeout: Duration,
+    /// After so long a silence the client counts as stuck: see [`stuck_after`].
+    pub stuck_after: Duration,
+    /// Whether the command is a driver that keeps the contract and prints its line, or any program: then its output and its
+    /// exit status say nothing.
+    pub prints_line: bool,
+    /// What the run may produce at most.
+    pub bounds: Bounds,
+}
+
+/// How long a client may do nothing before it counts as stuck: 45 s, or three times the longest wait that it declares.
+pub fn stuck_after(longest_wait: Option<Duration>) -> Duration {
+    MIN_STUCK.max(longest_wait.unwrap_or_default().saturating_mul(3))
+}
+
+/// What came of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Driven {
+    /// What happened, as the mocks saw it, and what the driver said at the end.
+    pub recording: Recording,
+    /// How it ended.
+    pub end: RunEnd,
+    /// The driver's line, if it printed a good one.
+    pub line: Option<DriverLine>,
+    /// The end of what the driver printed on standard error, at most 64 KiB.
+    pub stderr: Vec<u8>,
+    /// Connections to the recorder that did not show the token.
+    pub strangers: u32,
+    /// How long it took, in microseconds, cleaning up included.
+    pub took_us: u64,
+}
+
+/// How a run ended. Only [`RunEnd::Done`] and [`RunEnd::Stuck`] are evidence for or against the client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RunEnd {
+    /// The driver did its work.
+    Done,
+    /// The client wrote, closed and exited nothing for so long that it counts as stuck.
+    Stuck,
+    /// The driver's own watchdog ended the run before that.
+    DriverTimedOut,
+    /// The SDK has no such mode (exit status 89).
+    Unsupported,
+    /// The client never started the server.
+    NeverConnected,
+    /// The driver failed. Why.
+    DriverFailed(String),
+    /// A bound was reached. Which.
+    Flood(String),
+    /// The mock failed: our own fault. Why.
+    MockFailed(String),
+    /// The caller asked for the end.
+    Cancelled,
+}
+
+impl RunEnd {
+    /// True if the run was watched to its end and may be judged.
+    pub fn is_complete(&self) -> bool {
+        matches!(self, Self::Done | Self::Stuck)
+    }
+}
+
+/// Why a run could not begin.
+#[derive(Debug, Error)]
+pub enum DriveError {
+    /// No command.
+    #[error("the client's command is empty")]
+    NoCommand,
+    /// The command does not say where the server's command goes.
+    #[error(
+        "the client's command has no argument {{server}}: put it where the command of the server belongs"
+    )]
+    NoServer,
+    /// The recorder cannot listen.
+    #[error("cannot listen on loopback: {0}")]
+    Listen(io::Error),
+    /// The driver cannot be started.
+    #[error("cannot start {program}: {error}")]
+    Spawn {
+        /// The program.
+        program: String,
+        /// Why.
+        error: io::Error,
+    },
+}
+
+/// Runs the driver once against mocks that play `persona` (its concrete text, handed to each mock as it is).
+///
+/// Whatever happens, also when this future is dropped, nothing of the run is left: the driver's process group is killed, and
+/// mocks end with their connection to this process, wherever the SDK has put them. If this very process is killed, the
+/// mocks end at once; the driver sees its standard input close, loses its servers, and ends by its own watchdog.
+///
+/// # Errors
+/// When the run cannot begin. What goes wrong later is a [`RunEnd`].
+pub async fn drive(
+    run: &DriverRun,
+    persona: String,
+    cancel: impl Future<Output = ()>,
+) -> Result<Driven, DriveError> {
+    let log = Arc::new(Log::new(run.bounds));
+    let recorder = Recorder::listen(persona, Arc::clone(&log)).await.map_err(DriveError::Listen)?;
+    let mut driver = Driver::start(run, recorder.address(), recorder.token())?;
+    let ended = watch(run, &log, &mut driver, cancel).await;
+    // Mocks first: those in the driver's group shall see the end of their input and not our signal.
+    recorder.close(MOCK_GRACE).await;
+    driver.group.kill();
+    let _ = timeout(TERM_GRACE, driver.child.wait()).await;
+    driver.group.finish();
+    let _ = timeout(TERM_GRACE, async {
+        driver.stdout.ended().await;
+        driver.stderr.ended().await;
+    })
+    .await;
+    Ok(conclude(run, &log, &driver, ended))
+}
+
+/// What ended the watching.
+enum Ended {
+    Exited(io::Result<ExitStatus>),
+    Silent,
+    OutOfTime,
+    Stopped(Stop),
+    Cancelled,
+}
+
+async fn watch(run: &DriverRun, log: &Log, driver: &mut Driver, cancel: impl Future<Output = ()>) -> Ended {
+    let ended = tokio::select! {
+        status = driver.child.wait() => return Ended::Exited(status),
+        stop = log.stopped() => Ended::Stopped(stop),
+        () = silence(log, run.stuck_after) => {
+            if log.processes() > 0 {
+                log.conclude(Node::Harness, Kind::Stuck, b"the client to write, to close or to end");
+            }
+            Ended::Silent
+        }
+        () = sleep(run.timeout.saturating_add(DRIVER_GRACE)) => Ended::OutOfTime,
+        () = cancel => Ended::Cancelled,
+    };
+    driver.group.terminate();
+    if timeout(TERM_GRACE, driver.child.wait()).await.is_err() {
+        driver.group.kill();
+    }
+    ended
+}
+
+/// Resolves when nobody has done anything for this long.
+async fn silence(log: &Log, limit: Duration) {
+    loop {
+        let Some(due) = log.last_act().checked_add(limit) else { return std::future::pending().await };
+        if due <= now() {
+            return;
+        }
+        tokio::time::sleep_until(due.into()).await;
+    }
+}
+
+fn conclude(run: &DriverRun, log: &Log, driver: &Driver, ended: Ended) -> Driven {
+    let output = driver.stdout.bytes();
+    let (end, line) = match ended {
+        // What stopped the run says more than how the driver took it.
+        _ if log.stop_reason().is_some() => (stopped(log.stop_reason()), None),
+        Ended::Stopped(stop) => (stopped(Some(stop)), None),
+        Ended::Exited(status) => exited(run, &status, &output),
+        Ended::Silent if log.processes() == 0 => (RunEnd::NeverConnected, None),
+        Ended::Silent => (RunEnd::Stuck, None),
+        Ended::OutOfTime => {
+            let limit = run.timeout.saturating_add(DRIVER_GRACE).as_secs();
+            (
+                RunEnd::DriverFailed(format!(
+                    "it was still running after {limit} s, beyond its own time-out"
+                )),
+                None,
+            )
+        }
+        Ended::Cancelled => (RunEnd::Cancelled, None),
+    };
+    if let Some(line) = &line {
+        report(log, line);
+    }
+    let end = if end == RunEnd::Done && log.processes() == 0 && !run.prints_line {
+        RunEnd::NeverConnected
+    } else {
+        end
+    };
+    log.conclude(Node::Harness, Kind::End(end.is_complete()), b"");
+    Driven {
+        end,
+        line,
+        stderr: driver.stderr.bytes(),
+        strangers: log.strangers(),
+        took_us: log.elapsed_us(),
+        recording: log.take(),
+    }
+}
+
+fn stopped(stop: Option<Stop>) -> RunEnd {
+    match stop {
+        Some(Stop::Flood(why)) => RunEnd::Flood(why),
+        Some(Stop::MockFailed(why)) => RunEnd::MockFailed(why),
+        None => RunEnd::Cancelled,
+    }
+}
+
+fn exited(run: &DriverRun, status: &io::Result<ExitStatus>, output: &[u8]) -> (RunEnd, Option<DriverLine>) {
+    let status = match status {
+        Ok(_) if !run.prints_line => return (RunEnd::Done, None),
+        Ok(status) => *status,
+        Err(error) => {
+            return (RunEnd::DriverFailed(format!("its exit status cannot be read: {error}")), None);
+        }
+    };
+    match (status.code(), signal_of(status)) {
+        (Some(0), _) => match DriverLine::parse(output) {
+            Ok(line) if line.timed_out() => (RunEnd::DriverTimedOut, Some(line)),
+            Ok(line) => (RunEnd::Done, Some(line)),
+            Err(why) => (RunEnd::DriverFailed(why), None),
+        },
+        (Some(UNSUPPORTED_STATUS), _) => (RunEnd::Unsupported, None),
+        (Some(code), _) => (RunEnd::DriverFailed(format!("it exited with code {code}")), None),
+        (None, Some(signal)) => (RunEnd::DriverFailed(format!("it was ended by signal {signal}")), None),
+        (None, None) => (RunEnd::DriverFailed(format!("it ended with {status}")), None),
+    }
+}
+
+/// What the client says of itself, as events. It says so at its end, so they stand there.
+fn report(log: &Log, line: &DriverLine) {
+    let version = line.protocol_version.clone().unwrap_or_default();
+    if line.connected {
+        if let Some(era) = line.era {
+            log.conclude(Node::Client, Kind::Settled(era), version.as_bytes());
+        }
+        log.conclude(Node::Client, Kind::Called(line.tools.is_some()), b"");
+    } else if let Some(error) = line.error.as_ref().filter(|_| !line.timed_out()) {
+        log.conclude(Node::Client, Kind::Failed, error.message.as_bytes());
+    }
+}
+
+/// The running driver.
+struct Driver {
+    child: Child,
+    group: Group,
+    /// Waiting for a child closes the pipe, unless it was taken out.
+    _stdin: Option<ChildStdin>,
+    stdout: Kept,
+    stderr: Kept,
+}
+
+impl Driver {
+    fn start(run: &DriverRun, recorder: SocketAddr, token: &str) -> Result<Self, DriveError> {
+        let argv = expand(run, recorder, token)?;
+        let (program, arguments) = argv.split_first().ok_or(DriveError::NoCommand)?;
+        let mut command = Command::new(program);
+        // The driver reads nothing; that the pipe closes tells it that this process is gone.
+        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        if let Some(directory) = &run.directory {
+            command.current_dir(directory);
+        }
+        Group::prepare(&mut command);
+        let failed = |error| DriveError::Spawn { program: program.clone(), error };
+        let mut child = command.spawn().map_err(failed)?;
+        let group = Group::of(&child);
+        let piped =
+            || DriveError::Spawn { program: program.clone(), error: io::ErrorKind::BrokenPipe.into() };
+        let stdout = child.stdout.take().ok_or_else(piped)?;
+        let stderr = child.stderr.take().ok_or_else(piped)?;
+        let stdout = Kept::read(stdout, Part::First(MAX_OUTPUT_BYTES));
+        let stderr = Kept::read(stderr, Part::Last(STDERR_BYTES));
+        Ok(Self { _stdin: child.stdin.take(), child, group, stdout, stderr })
+    }
+}
+
+fn expand(run: &DriverRun, recorder: SocketAddr, token: &str) -> Result<Vec<String>, DriveError> {
+    if run.command.is_empty() {
+        return Err(DriveError::NoCommand);
+    }
+    let link = ["--recorder".to_owned(), recorder.to_string(), "--token".to_owned(), token.to_owned()];
+    let mut argv = Vec::new();
+    let mut has_server = false;
+    for word in &run.command {
+        if word == "{server}" {
+            has_server = true;
+            argv.extend(run.server.iter().chain(&link).cloned());
+        } else {
+            argv.push(
+                word.replace("{mode}", &run.mode)
+                    .replace("{probe_timeout_ms}", &run.probe_timeout.as_millis().to_string())
+                    .replace("{timeout_ms}", &run.timeout.as_millis().to_string()),
+            );
+        }
+    }
+    if has_server { Ok(argv) } else { Err(DriveError::NoServer) }
+}

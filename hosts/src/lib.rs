@@ -1,0 +1,28 @@
+//! Real processes, pipes and clocks around the deterministic crates.
+//!
+//! - [`drive`]: puts a real client on trial. It starts the client's driver, which starts mock servers; each of those connects
+//!   to the recorder of its run, and lives no longer than that connection.
+//! - [`serve`]: such a mock server, on real standard streams.
+//! - [`probe`]: one polite negotiation with a real server.
+//!
+//! No function here creates a runtime; all of them run well on a single thread, with tokio's I/O and time enabled.
+
+mod drive;
+mod driver;
+mod frames;
+mod log;
+mod os;
+mod probe;
+mod record;
+mod recorder;
+mod serve;
+mod server;
+mod tail;
+
+pub use drive::{DriveError, Driven, DriverRun, RunEnd, drive, stuck_after};
+pub use driver::{DriverError, DriverLine, Stage};
+pub use log::Bounds;
+pub use os::asked_to_end;
+pub use probe::{ProbeEnd, ProbeError, ProbeReport, ProbeRun, probe};
+pub use record::{FileRecord, Link, LinkError, Record, RecordError};
+pub use serve::{LOST_RECORDER_EXIT, Play, PlayInput, PlayOutput, ServeEnd, serve, serve_stdio};

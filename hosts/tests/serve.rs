@@ -1,0 +1,150 @@
+//! One hosted server: what it is told, what it does, and what its own trace holds, also when it is killed.
+#![expect(clippy::unwrap_used, reason = "these helpers are part of the tests")]
+
+mod peer;
+
+use std::future::pending;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::{Command, Stdio};
+
+use mcp_parley_hosts::{Link, LinkError, Play, PlayInput, PlayOutput, Record, ServeEnd, serve};
+use mcp_parley_negotiation::Time;
+use mcp_parley_trace::{Kind, ReadOptions, read_file};
+use peer::peer;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, duplex};
+
+/// Does a list of things when it is told something, one list after the other.
+#[derive(Default)]
+struct Script {
+    told: Vec<String>,
+    acts: Vec<Vec<(PlayOutput, &'static [u8])>>,
+    due: Vec<(PlayOutput, &'static [u8])>,
+}
+
+impl Script {
+    fn new(acts: Vec<Vec<(PlayOutput, &'static [u8])>>) -> Self {
+        Self { acts, ..Self::default() }
+    }
+}
+
+impl Play for &mut Script {
+    fn handle_input(&mut self, _: Time, input: PlayInput<'_>) -> Result<(), String> {
+        self.told.push(match input {
+            PlayInput::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+            other => format!("{other:?}"),
+        });
+        if !self.acts.is_empty() {
+            self.due = self.acts.remove(0);
+        }
+        Ok(())
+    }
+
+    fn poll_output(&mut self, buf: &mut Vec<u8>) -> Option<PlayOutput> {
+        if self.due.is_empty() {
+            return None;
+        }
+        let (output, bytes) = self.due.remove(0);
+        let start = buf.len();
+        buf.extend_from_slice(bytes);
+        Some(if let PlayOutput::Write(_) = output { PlayOutput::Write(start..buf.len()) } else { output })
+    }
+}
+
+const WRITE: PlayOutput = PlayOutput::Write(0..0);
+
+#[tokio::test]
+async fn everything_is_done_in_order_and_the_last_bytes_come_before_the_exit() {
+    let mut script = Script::new(vec![
+        vec![(PlayOutput::WakeAt(Some(Time(2000))), b"")],
+        vec![(WRITE, b"woken\n"), (PlayOutput::WakeAt(None), b"")],
+        vec![(WRITE, b"one"), (WRITE, b"two\n"), (PlayOutput::Close, b"")],
+        vec![(WRITE, b"nobody reads this"), (PlayOutput::Exit(7), b"")],
+    ]);
+    let (client, server) = duplex(4);
+    let (input, output) = tokio::io::split(server);
+    let (mut from, mut to) = tokio::io::split(client);
+    let client = async {
+        let mut seen = [0; 6];
+        from.read_exact(&mut seen).await.unwrap();
+        to.write_all(b"hi").await.unwrap();
+        let mut rest = Vec::new();
+        from.read_to_end(&mut rest).await.unwrap();
+        to.shutdown().await.unwrap();
+        (seen, rest)
+    };
+    let (end, (seen, rest)) =
+        tokio::join!(serve(&mut script, Record::Nothing, input, output, pending()), client);
+    assert_eq!(end, ServeEnd::Exited(7));
+    assert_eq!((&seen[..], &rest[..]), (&b"woken\n"[..], &b"onetwo\n"[..]));
+    assert_eq!(script.told, ["Start", "Timeout", "hi", "Eof"]);
+}
+
+#[tokio::test]
+async fn client_that_does_not_read_does_not_keep_the_server_from_ending() {
+    let mut script = Script::new(vec![vec![(WRITE, &[b'x'; 100])]]);
+    let (_client, server) = duplex(4);
+    let (input, output) = tokio::io::split(server);
+    let stop = async {
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        15
+    };
+    let end = serve(&mut script, Record::Nothing, input, output, stop).await;
+    assert_eq!((end.exit_code(), end), (143, ServeEnd::Stopped(15)));
+}
+
+#[tokio::test]
+async fn client_that_is_gone_ends_nothing_by_itself() {
+    let mut script =
+        Script::new(vec![vec![(WRITE, b"hello\n")], vec![(WRITE, b"x"), (PlayOutput::Signal(9), b"")]]);
+    let (client, server) = duplex(64);
+    drop(client);
+    let (input, output) = tokio::io::split(server);
+    let end = serve(&mut script, Record::Nothing, input, output, pending()).await;
+    assert_eq!(end, ServeEnd::Signalled(9));
+    assert_eq!(script.told, ["Start", "Eof"]);
+}
+
+#[tokio::test]
+async fn recorder_that_is_not_there_is_named() {
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let error = Link::connect(closed, "token").await.unwrap_err();
+    assert!(error.to_string().starts_with(&format!("no recorder listens on {closed}: ")), "{error}");
+    let elsewhere = "192.0.2.1:9".parse().unwrap();
+    assert!(matches!(Link::connect(elsewhere, "token").await, Err(LinkError::NotLoopback(_))));
+}
+
+#[test]
+fn own_trace_is_whole_after_a_good_end_and_readable_after_a_kill() {
+    let folder = tempfile::tempdir().unwrap();
+    for kill in [false, true] {
+        let mut child = Command::new(peer())
+            .args(["file", &folder.path().to_string_lossy(), "answers"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        stdin.write_all(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server/discover\"}\n").unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+        if kill {
+            child.kill().unwrap();
+        }
+        drop(stdin);
+        assert_eq!(child.wait().unwrap().code(), if kill { None } else { Some(0) });
+    }
+    let read = |n: u32, allow_truncated| {
+        read_file(&folder.path().join(format!("stdio-{n}.jsonl")), ReadOptions { allow_truncated })
+    };
+    let kinds = |file: &mcp_parley_trace::TraceFile| {
+        file.recording.events().iter().map(|e| e.kind).collect::<Vec<_>>()
+    };
+    let whole = read(0, false).unwrap();
+    assert_eq!(
+        kinds(&whole),
+        [Kind::Up, Kind::Read, Kind::Write, Kind::Write, Kind::Eof, Kind::Exit(0), Kind::End(true)]
+    );
+    assert!(whole.footer.is_some());
+    assert!(read(1, false).unwrap_err().to_string().contains("truncated"));
+    assert_eq!(kinds(&read(1, true).unwrap()), [Kind::Up, Kind::Read, Kind::Write, Kind::Write]);
+}

@@ -1,0 +1,446 @@
+//! The client's negotiation machine: hand it inputs with the time, drain one ordered queue of outputs.
+//!
+//! ```text
+//!            Start                  DiscoverResult, common version
+//!   Idle ───────────▶ Probing ─────────────────────────────────────▶ Settled(Modern)
+//!                      │   ▲  corrective retry (-32022, -32020, -32021)
+//!  any other error,    │   │
+//!  silence, exit (auto)▼   │ -32022 to initialize
+//!                     Initializing ────────────────────────────────▶ Settled(Legacy)
+//! ```
+//!
+//! Every wait has a deadline, every retry a budget; whatever the server does, the machine settles or fails.
+
+mod calls;
+mod deviations;
+mod handshake;
+mod io;
+mod policy;
+mod probe;
+mod wire;
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::Arc;
+
+#[cfg(feature = "deviations")]
+pub use deviations::ClientDeviations;
+pub use io::{DownKind, Event, Evidence, Failure, Input, Misuse, Output, Process, SpawnReason};
+pub(crate) use policy::choices;
+pub use policy::{
+    AfterModernError, BadHint, BrokenEnvelope, CancelProbe, ClientPolicy, EarlyRequest, InitializeRefused,
+    InvalidParams, LateDiscover, LegacyMeta, MissingResultType, Mode, Noise, OddUnsupported, OtherSuccess,
+    ProbeExit, UncorrelatedError,
+};
+
+use crate::envelope::Id;
+use crate::issue::IssueSink;
+use crate::limits::Limits;
+use crate::lines::{Line, Lines};
+use crate::time::Time;
+use crate::version::{Era, Preferences, ProtocolVersion};
+
+/// The client's side of one connection. Sans-IO and deterministic.
+#[derive(Clone, Debug)]
+pub struct Negotiator {
+    policy: Arc<ClientPolicy>,
+    /// What is offered in this mode: the policy's preferences, or the pinned version alone.
+    offered: Preferences,
+    deviations: deviations::ClientDeviations,
+    limits: Limits,
+    now: Time,
+    phase: Phase,
+    process: Process,
+    /// How the process in use is opened once it is up.
+    opening: Opening,
+    lines: Lines,
+    issues: IssueSink,
+    next_id: i64,
+    deadline: Option<Time>,
+    budget: Budget,
+    /// A probe that got no answer: its id stays taken (BASE-12), its late answer is recognised.
+    unanswered_probe: Option<i64>,
+    /// The best common version of a DiscoverResult that came too late (AMB-21).
+    late: Option<u16>,
+    call: Option<Call>,
+    queue: VecDeque<Output>,
+    bytes: Vec<u8>,
+    wake_due: bool,
+}
+
+/// What is left of what may be repeated.
+#[derive(Clone, Copy, Debug)]
+struct Budget {
+    corrections: u8,
+    restarts: u8,
+    /// The machine may go back from `initialize` to the probe once.
+    returns: u8,
+    legacy_retries: u8,
+    attempts: u8,
+    /// Modern versions that were refused, by place in the preferences: never asked for again (AMB-10).
+    refused: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Phase {
+    Idle,
+    Spawning,
+    Probing { id: i64, version: u16 },
+    Initializing { id: i64, version: u16 },
+    Settled { era: Era, version: ProtocolVersion },
+    Done,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Opening {
+    Probe,
+    Initialize,
+    /// A restart in the modern era: nothing to negotiate, the open call is sent again.
+    Resume,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Call {
+    id: i64,
+    method: Box<str>,
+    params: Box<[u8]>,
+}
+
+/// What the id of a response says of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Belongs {
+    ToOpenRequest,
+    ToUnansweredProbe,
+    /// No id, or a null one (AMB-27).
+    Uncorrelated,
+    Foreign,
+}
+
+impl Negotiator {
+    /// A machine that has not been started.
+    pub fn new(policy: Arc<ClientPolicy>) -> Self {
+        let offered = offered(&policy);
+        let corrections = policy.corrective_retries;
+        Self {
+            policy,
+            offered,
+            deviations: deviations::ClientDeviations::default(),
+            limits: Limits::DEFAULT,
+            now: Time::ZERO,
+            phase: Phase::Idle,
+            process: Process(0),
+            opening: Opening::Probe,
+            lines: Lines::new(),
+            issues: IssueSink::new(),
+            next_id: 1,
+            deadline: None,
+            budget: Budget {
+                corrections,
+                restarts: 1,
+                returns: 1,
+                legacy_retries: 1,
+                attempts: 0,
+                refused: 0,
+            },
+            unanswered_probe: None,
+            late: None,
+            call: None,
+            queue: VecDeque::new(),
+            bytes: Vec::new(),
+            wake_due: false,
+        }
+    }
+
+    /// The same machine with faults.
+    #[cfg(feature = "deviations")]
+    #[must_use]
+    pub fn with_deviations(mut self, deviations: ClientDeviations) -> Self {
+        self.deviations = deviations;
+        self
+    }
+
+    /// Tells the machine what happened at `now`.
+    ///
+    /// # Errors
+    /// [`Misuse`] if the caller breaks the contract; the machine is then unchanged.
+    pub fn handle_input(&mut self, now: Time, input: Input<'_>) -> Result<(), Misuse> {
+        if now < self.now {
+            return Err(Misuse::TimeRanBack);
+        }
+        if matches!(input, Input::Start) != (self.phase == Phase::Idle) {
+            return Err(Misuse::NotStarted);
+        }
+        match input {
+            Input::Start => {
+                self.now = now;
+                self.start();
+            }
+            Input::Timeout => {
+                self.now = now;
+                self.on_timeout();
+            }
+            Input::Shutdown => {
+                self.now = now;
+                self.finish();
+            }
+            Input::Up(process) => {
+                self.known(process)?;
+                self.now = now;
+                self.on_up(process);
+            }
+            Input::Bytes(process, bytes) => {
+                self.known(process)?;
+                self.now = now;
+                self.on_bytes(process, bytes);
+            }
+            Input::Down(process, kind) => {
+                self.known(process)?;
+                self.now = now;
+                self.on_down(process, kind);
+            }
+            Input::Call(method, params) => {
+                if !matches!(self.phase, Phase::Settled { .. }) || self.call.is_some() {
+                    return Err(Misuse::NotSettled);
+                }
+                self.now = now;
+                self.on_call(method, params);
+            }
+            Input::HttpHead(..) | Input::HttpBody(..) | Input::HttpEnd(..) => {
+                return Err(Misuse::WrongTransport);
+            }
+        }
+        self.wake_due = true;
+        Ok(())
+    }
+
+    /// The next output. Bytes are appended to `buf`, ranges are of `buf`.
+    pub fn poll_output(&mut self, buf: &mut Vec<u8>) -> Option<Output> {
+        match self.queue.pop_front() {
+            Some(Output::Write(process, range)) => {
+                let start = buf.len();
+                buf.extend_from_slice(self.bytes.get(range).unwrap_or_default());
+                Some(Output::Write(process, start..buf.len()))
+            }
+            Some(output) => Some(output),
+            None => {
+                self.bytes.clear();
+                std::mem::take(&mut self.wake_due).then_some(Output::WakeAt(self.deadline))
+            }
+        }
+    }
+
+    /// True once the machine has failed or was shut down: it will do nothing more.
+    pub fn is_done(&self) -> bool {
+        self.phase == Phase::Done
+    }
+
+    /// What the machine is doing, in one word, for progress and coverage.
+    pub fn state(&self) -> &'static str {
+        match &self.phase {
+            Phase::Idle => "idle",
+            Phase::Spawning => "spawning",
+            Phase::Probing { .. } => "probing",
+            Phase::Initializing { .. } => "initializing",
+            Phase::Settled { era: Era::Legacy, .. } => "settled-legacy",
+            Phase::Settled { era: Era::Modern, .. } => "settled-modern",
+            Phase::Done => "done",
+        }
+    }
+
+    fn start(&mut self) {
+        let cached_legacy = self.policy.cached_era == Some(Era::Legacy) && self.policy.mode == Mode::Auto;
+        self.opening = match &self.policy.mode {
+            Mode::Legacy => Opening::Initialize,
+            Mode::Pin(_) if self.offered.modern.is_empty() => Opening::Initialize,
+            _ if cached_legacy => Opening::Initialize,
+            _ => Opening::Probe,
+        };
+        if cached_legacy {
+            self.event(Event::Downgraded(Evidence::Cached));
+        }
+        self.spawn(Process(0), SpawnReason::Start);
+    }
+
+    fn on_up(&mut self, process: Process) {
+        if process != self.process || self.phase != Phase::Spawning {
+            return;
+        }
+        match self.opening {
+            Opening::Probe => self.probe(0),
+            Opening::Initialize => self.initialize(0),
+            Opening::Resume => self.resume(),
+        }
+    }
+
+    fn on_bytes(&mut self, process: Process, bytes: &[u8]) {
+        if process != self.process || self.phase == Phase::Done {
+            return;
+        }
+        let mut lines = std::mem::take(&mut self.lines);
+        lines.push(bytes);
+        while let Some(line) = lines.next(&self.limits) {
+            self.on_line(line);
+            if process != self.process || self.phase == Phase::Done {
+                return;
+            }
+        }
+        self.lines = lines;
+    }
+
+    fn on_line(&mut self, line: Line<'_>) {
+        let Line::Whole(line) = line else { return self.on_noise() };
+        self.issues.clear();
+        match self.phase {
+            Phase::Probing { id, version } => self.on_probe_line(line, id, version),
+            Phase::Initializing { id, version } => self.on_initialize_line(line, id, version),
+            Phase::Settled { era, .. } => self.on_settled_line(line, era),
+            Phase::Idle | Phase::Spawning | Phase::Done => {}
+        }
+    }
+
+    /// AMB-07.
+    fn on_noise(&mut self) {
+        if self.policy.noise == Noise::Fail {
+            self.fail(Failure::Noise);
+        }
+    }
+
+    fn on_down(&mut self, process: Process, kind: DownKind) {
+        if process != self.process || matches!(self.phase, Phase::Done) {
+            return;
+        }
+        // An answer without its newline, then the end: the answer still counts.
+        let rest = std::mem::take(&mut self.lines);
+        if !rest.rest().is_empty() {
+            self.on_line(Line::Whole(rest.rest()));
+            if process != self.process || self.phase == Phase::Done {
+                return;
+            }
+        }
+        if matches!(kind, DownKind::Eof | DownKind::WriteFailed) {
+            self.queue.push_back(Output::Close(process));
+        }
+        match self.phase {
+            Phase::Probing { .. } => self.on_probe_down(kind),
+            Phase::Spawning | Phase::Initializing { .. } => self.restart_or_fail(kind, Opening::Initialize),
+            Phase::Settled { era: Era::Modern, .. } => self.restart_or_fail(kind, Opening::Resume),
+            Phase::Settled { era: Era::Legacy, .. } => self.restart_or_fail(kind, Opening::Initialize),
+            Phase::Idle | Phase::Done => {}
+        }
+    }
+
+    fn on_timeout(&mut self) {
+        if self.deadline.is_none_or(|deadline| self.now < deadline) {
+            return;
+        }
+        self.deadline = None;
+        match self.phase {
+            Phase::Probing { id, .. } => self.on_probe_timeout(id),
+            Phase::Initializing { .. } => self.fail(Failure::Silence("initialize")),
+            Phase::Spawning => self.fail(Failure::Silence("the start of the process")),
+            Phase::Settled { .. } => self.on_call_timeout(),
+            Phase::Idle | Phase::Done => {}
+        }
+    }
+
+    /// STDIO-08: a server that died is started again, once.
+    fn restart_or_fail(&mut self, kind: DownKind, opening: Opening) {
+        if kind == DownKind::SpawnFailed || self.budget.restarts == 0 {
+            if self.call.take().is_some() {
+                self.event(Event::Called(false));
+            }
+            return self.fail(Failure::ServerGone(kind));
+        }
+        self.budget.restarts -= 1;
+        // A process that never came up is opened as it was meant to be.
+        if self.phase != Phase::Spawning {
+            self.opening = opening;
+        }
+        self.respawn();
+    }
+
+    fn respawn(&mut self) {
+        self.spawn(Process(self.process.0 + 1), SpawnReason::Restart);
+    }
+
+    fn spawn(&mut self, process: Process, reason: SpawnReason) {
+        self.process = process;
+        self.lines = Lines::new();
+        self.unanswered_probe = None;
+        if self.opening != Opening::Resume {
+            self.phase = Phase::Spawning;
+        }
+        self.deadline = Some(self.now.plus_us(self.policy.request_timeout_us));
+        self.queue.push_back(Output::Spawn(process, reason));
+        if self.opening == Opening::Resume {
+            self.resume();
+        }
+    }
+
+    fn settle(&mut self, era: Era, version: ProtocolVersion) {
+        self.deadline = None;
+        self.event(Event::EraLearned(era));
+        self.event(Event::Settled(era, version.clone()));
+        self.phase = Phase::Settled { era, version };
+        self.send_open_call();
+    }
+
+    fn fail(&mut self, failure: Failure) {
+        self.event(Event::Failed(failure));
+        self.finish();
+    }
+
+    fn finish(&mut self) {
+        if self.phase != Phase::Done {
+            self.queue.push_back(Output::Close(self.process));
+        }
+        self.phase = Phase::Done;
+        self.deadline = None;
+        self.call = None;
+    }
+
+    fn event(&mut self, event: Event) {
+        self.queue.push_back(Output::Event(event));
+    }
+
+    fn known(&self, process: Process) -> Result<(), Misuse> {
+        if process <= self.process { Ok(()) } else { Err(Misuse::Unknown) }
+    }
+
+    fn take_id(&mut self) -> i64 {
+        let id = self.next_id;
+        self.next_id += 1;
+        id
+    }
+
+    fn belongs(&self, id: Id<'_>, open: i64) -> Belongs {
+        if self.deviations.settle_on_foreign_id {
+            return Belongs::ToOpenRequest;
+        }
+        match id {
+            Id::Integer(n) if n == open => Belongs::ToOpenRequest,
+            Id::Integer(n) if Some(n) == self.unanswered_probe => Belongs::ToUnansweredProbe,
+            Id::Null | Id::Absent => Belongs::Uncorrelated,
+            Id::Integer(_) | Id::String(_) | Id::Other(_) => Belongs::Foreign,
+        }
+    }
+
+    /// Puts a message that was appended to `bytes` from `start` on into the queue.
+    fn send(&mut self, range: Range<usize>) {
+        self.queue.push_back(Output::Write(self.process, range));
+    }
+}
+
+fn offered(policy: &ClientPolicy) -> Preferences {
+    match &policy.mode {
+        Mode::Pin(version) => {
+            let legacy = policy.preferences.legacy.contains(version) || version.era() == Some(Era::Legacy);
+            let (mut modern, mut old) = (Vec::new(), Vec::new());
+            if legacy { &mut old } else { &mut modern }.push(version.clone());
+            Preferences { modern, legacy: old }
+        }
+        Mode::Legacy => Preferences { modern: Vec::new(), legacy: policy.preferences.legacy.clone() },
+        Mode::Modern => Preferences { modern: policy.preferences.modern.clone(), legacy: Vec::new() },
+        Mode::Auto => policy.preferences.clone(),
+    }
+}

@@ -1,0 +1,224 @@
+//! What a client may legally choose. Every ambiguity of the specification is one field, its doc comment begins with its id.
+
+use serde::{Deserialize, Serialize};
+
+use crate::version::{Preferences, ProtocolVersion};
+
+/// How to connect.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// `initialize` only.
+    Legacy,
+    /// Probe, then fall back.
+    #[default]
+    Auto,
+    /// Probe, never `initialize`.
+    Modern,
+    /// This version only: a modern one never falls back, a legacy one refuses a counter-offer.
+    Pin(ProtocolVersion),
+}
+
+macro_rules! choices {
+    ($($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident),* $(,)? })*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(rename_all = "kebab-case")]
+        pub enum $name { $($(#[$vdoc])* $variant),* }
+        impl $name {
+            /// All values, the default first.
+            pub const ALL: &[Self] = &[$(Self::$variant),*];
+        }
+    )*};
+}
+pub(crate) use choices;
+
+choices! {
+    /// AMB-02: a success that is no DiscoverResult.
+    OtherSuccess {
+        /// The server is taken for legacy.
+        #[default] FallBack,
+        /// It is an error.
+        Fail,
+        /// The server is taken for modern and the preferred version is used.
+        StayModern,
+    }
+    /// AMB-03: a -32022 whose list is missing, malformed or empty.
+    OddUnsupported {
+        /// The code proves a modern server.
+        #[default] ByCode,
+        /// Only a well-formed one does; this one means legacy.
+        ByShape,
+    }
+    /// AMB-04: a response to the probe that is neither a result nor an error.
+    BrokenEnvelope {
+        /// It counts as an answer that is not modern.
+        #[default] CountAsAnswer,
+        /// It is dropped.
+        Drop,
+        /// It is an error.
+        Fail,
+    }
+    /// AMB-05: the server closes or exits during the probe.
+    ProbeExit {
+        /// Start it again, and open with `initialize`.
+        #[default] RestartLegacy,
+        /// Start it again and probe once more; then as above.
+        RestartProbe,
+        /// It is an error.
+        Fail,
+    }
+    /// AMB-06: a DiscoverResult with a bad cache hint other than an absent or negative `ttlMs`.
+    BadHint {
+        /// Use the rest.
+        #[default] Ignore,
+        /// It is an error.
+        Fail,
+    }
+    /// AMB-07: bytes that are no message, blank lines, a byte-order mark, carriage returns.
+    Noise {
+        /// Skip them.
+        #[default] Skip,
+        /// It is an error.
+        Fail,
+    }
+    /// AMB-11: what to do after -32020 or -32021 in answer to the probe.
+    AfterModernError {
+        /// Ask once more, then fail.
+        #[default] Retry,
+        /// Fail.
+        Fail,
+    }
+    /// AMB-11: whether -32602 in answer to a correct probe counts as a recognised modern error.
+    InvalidParams {
+        /// It does not: the server is legacy.
+        #[default] Legacy,
+        /// It does.
+        Modern,
+    }
+    /// AMB-17: whether the requests of a legacy session keep the modern `_meta` keys.
+    LegacyMeta {
+        /// They do not.
+        #[default] LeaveOut,
+        /// They do, `initialize` excepted.
+        Keep,
+    }
+    /// AMB-21: whether a probe that timed out is cancelled before `initialize` is sent.
+    CancelProbe {
+        /// It is not: a legacy server would not know what to make of it.
+        #[default] No,
+        /// It is.
+        Cancel,
+    }
+    /// AMB-21: a good DiscoverResult that comes after `initialize` was sent and before it was answered.
+    LateDiscover {
+        /// It is ignored.
+        #[default] Ignore,
+        /// If `initialize` is then refused, the client goes modern.
+        UpgradeBeforeUse,
+    }
+    /// AMB-27: on a pipe, an error without id or with a null id while only the probe is open.
+    UncorrelatedError {
+        /// It counts as the answer.
+        #[default] CountAsAnswer,
+        /// It is ignored.
+        Ignore,
+    }
+    /// AMB-29: a modern result without `resultType`.
+    MissingResultType {
+        /// It is read as "complete".
+        #[default] Accept,
+        /// It is an error.
+        Fail,
+    }
+    /// AMB-31: `initialize` is refused with an error that lists versions.
+    InitializeRefused {
+        /// It is an error.
+        #[default] Report,
+        /// Ask once more for the best legacy version listed.
+        RetryListed,
+    }
+    /// AMB-32: a `ping` from the server while the probe is open.
+    EarlyRequest {
+        /// It is not answered.
+        #[default] Silent,
+        /// It is answered as in the legacy era.
+        AnswerPing,
+    }
+}
+
+/// What a client may legally choose. The default keeps the user connected wherever the text allows it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ClientPolicy {
+    /// How to connect.
+    pub mode: Mode,
+    /// The versions offered.
+    pub preferences: Preferences,
+    /// AMB-21: how long the probe may take, in microseconds.
+    pub probe_timeout_us: u64,
+    /// How long every other request may take, in microseconds (CANC-01, LEG-30).
+    pub request_timeout_us: u64,
+    /// AMB-10: how many corrected probes may follow the first one.
+    pub corrective_retries: u8,
+    /// AMB-02.
+    pub other_success: OtherSuccess,
+    /// AMB-03.
+    pub odd_unsupported: OddUnsupported,
+    /// AMB-04.
+    pub broken_envelope: BrokenEnvelope,
+    /// AMB-05.
+    pub probe_exit: ProbeExit,
+    /// AMB-06.
+    pub bad_hint: BadHint,
+    /// AMB-07.
+    pub noise: Noise,
+    /// AMB-11.
+    pub after_modern_error: AfterModernError,
+    /// AMB-11.
+    pub invalid_params: InvalidParams,
+    /// AMB-17.
+    pub legacy_meta: LegacyMeta,
+    /// AMB-21.
+    pub cancel_probe: CancelProbe,
+    /// AMB-21.
+    pub late_discover: LateDiscover,
+    /// AMB-27.
+    pub uncorrelated_error: UncorrelatedError,
+    /// AMB-29.
+    pub missing_result_type: MissingResultType,
+    /// AMB-31.
+    pub initialize_refused: InitializeRefused,
+    /// AMB-32.
+    pub early_request: EarlyRequest,
+    /// What an earlier connection to the same server learned, if it is still kept (ERA-11, ERA-12).
+    pub cached_era: Option<crate::version::Era>,
+}
+
+impl Default for ClientPolicy {
+    fn default() -> Self {
+        Self {
+            mode: Mode::default(),
+            preferences: Preferences::default(),
+            probe_timeout_us: 5_000_000,
+            request_timeout_us: 10_000_000,
+            corrective_retries: 2,
+            other_success: OtherSuccess::default(),
+            odd_unsupported: OddUnsupported::default(),
+            broken_envelope: BrokenEnvelope::default(),
+            probe_exit: ProbeExit::default(),
+            bad_hint: BadHint::default(),
+            noise: Noise::default(),
+            after_modern_error: AfterModernError::default(),
+            invalid_params: InvalidParams::default(),
+            legacy_meta: LegacyMeta::default(),
+            cancel_probe: CancelProbe::default(),
+            late_discover: LateDiscover::default(),
+            uncorrelated_error: UncorrelatedError::default(),
+            missing_result_type: MissingResultType::default(),
+            initialize_refused: InitializeRefused::default(),
+            early_request: EarlyRequest::default(),
+            cached_era: None,
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! HTTP as the machines see it: an exchange is a head, body chunks and an end. Names and values keep their case, order
+//! and duplicates.
+
+/// Names one HTTP exchange; numbered by whoever opens it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Exchange(pub u32);
+
+/// The head of a response: a status and headers as they came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HttpHead<'a> {
+    /// The status code.
+    pub status: u16,
+    /// Names and values in order.
+    pub headers: &'a [(&'a [u8], &'a [u8])],
+}
+
+/// How a body ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HttpEnd {
+    /// As its framing said.
+    Complete,
+    /// The connection was reset.
+    Reset,
+    /// The connection was closed before the body was complete.
+    Truncated,
+    /// There was no connection at all.
+    Refused,
+}
+
+/// A request to be made; its body is in the caller's buffer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HttpRequest {
+    /// `POST`, `GET` or `DELETE`.
+    pub verb: &'static str,
+    /// Names and values in order.
+    pub headers: Vec<(&'static str, String)>,
+}

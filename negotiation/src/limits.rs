@@ -1,0 +1,26 @@
+//! Bounds on what is read, decided once. Each has a case in `corpus/cases/` and a row in `docs/architecture.md`.
+
+/// Bounds on one message and one stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Longest message in bytes; a longer line is skipped to its end and reported once.
+    pub message_bytes: usize,
+    /// Deepest nesting of arrays and objects that is looked into; a deeper message is malformed. Values above
+    /// [`Limits::MAX_DEPTH`] count as that.
+    pub depth: usize,
+    /// Longest `id` that is kept, in bytes of JSON text; a longer one matches no request.
+    pub id_bytes: usize,
+}
+
+impl Limits {
+    /// The most that [`Limits::depth`] can be: the reader keeps one bit a level.
+    pub const MAX_DEPTH: usize = 1024;
+    /// 4 MiB, 128 levels, 1 KiB.
+    pub const DEFAULT: Self = Self { message_bytes: 4 << 20, depth: 128, id_bytes: 1024 };
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}

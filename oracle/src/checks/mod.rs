@@ -1,0 +1,191 @@
+//! The checks: one small function a row, grouped by series. Each reads the story and says one verdict.
+
+mod amb;
+mod base;
+mod cache;
+mod canc;
+mod disc;
+mod era;
+mod err;
+mod fallback;
+mod leg;
+mod meta;
+mod neg;
+mod pat;
+mod prop;
+mod prop_version;
+mod stdio;
+
+use mcp_parley_trace::Era;
+
+use crate::catalogue::Role;
+use crate::json::{At, Type};
+use crate::known::Method;
+use crate::story::{Answer, Message, Phase, Side, Story};
+use crate::verdict::Verdict;
+
+/// A check of one requirement, property or contested row.
+pub struct Check {
+    /// The row's id.
+    pub id: &'static str,
+    /// Which subject it judges.
+    pub subject: Role,
+    pub(crate) run: fn(&Story<'_>) -> Verdict,
+}
+
+macro_rules! checks {
+    ($($id:literal $subject:ident $run:path,)*) => {
+        /// Every check. Where several rows break at the same event, the first of them here names the finding: the order
+        /// is the catalogue's, except that a row which only repeats others stands after them (DISC-02, ERA-02, ERA-20,
+        /// META-20, PAT-01b).
+        pub const CHECKS: &[Check] = &[$(Check { id: $id, subject: Role::$subject, run: $run }),*];
+    };
+}
+
+checks! {
+    "NEG-01" Client neg::states_version,
+    "NEG-02" Server neg::refuses_unserved,
+    "NEG-03" Client neg::retries_or_reports,
+    "NEG-04" Server neg::implements_discover,
+    "NEG-06" Server neg::unsupported_data,
+    "ERA-03" Client era::no_initialize_after_discovery,
+    "ERA-04" Client era::no_initialize_after_modern_error,
+    "ERA-05" Client fallback::after_silence,
+    "ERA-06" Client fallback::after_any_error,
+    "ERA-09" Client era::probes_first,
+    "ERA-13" Server era::refusal_names_versions,
+    "ERA-14" Server era::legacy_session_by_legacy_rules,
+    "ERA-17" Server era::answers_initialize,
+    "ERA-22" Both era::handshake_is_legacy,
+    "ERA-23" Client era::no_removed_method,
+    "ERA-02" Client era::no_fallback_after_modern_error,
+    "ERA-20" Client era::stays_modern,
+    "DISC-01" Client disc::no_parameters,
+    "DISC-05" Client disc::uses_listed,
+    "MRTR-01" Server disc::never_asks_for_input,
+    "META-01" Client meta::required_fields,
+    "META-02" Server meta::refuses_incomplete,
+    "META-20" Client meta::types,
+    "BASE-01" Both base::is_json_rpc,
+    "BASE-02" Client base::request_id,
+    "BASE-03" Client base::no_null_id,
+    "BASE-04" Server base::result_id,
+    "BASE-05" Server base::error_id,
+    "BASE-06" Server base::error_members,
+    "BASE-07" Server base::integer_code,
+    "BASE-08" Server base::has_result_type,
+    "BASE-09" Client base::refuses_unknown_type,
+    "BASE-11" Server base::no_answer_to_notification,
+    "BASE-12" Client base::no_id_in_flight_twice,
+    "BASE-14" Server base::result_is_object,
+    "BASE-17" Both base::notification_without_id,
+    "ERR-03" Server err::no_undefined_code,
+    "ERR-04" Server err::no_old_code,
+    "PAT-01" Server pat::no_server_request,
+    "STDIO-01" Both stdio::one_line,
+    "STDIO-02" Server stdio::messages_only,
+    "STDIO-03" Client stdio::messages_only,
+    "STDIO-04" Client pat::no_client_response,
+    "STDIO-05" Server pat::no_server_request,
+    "STDIO-07" Server stdio::exits_on_eof,
+    "STDIO-10" Client stdio::closes_first,
+    "PAT-01b" Client pat::no_client_response,
+    "CANC-09" Client canc::names_open_request,
+    "CACHE-01" Server cache::has_hints,
+    "CACHE-02" Server cache::not_negative,
+    "CACHE-02b" Server cache::is_integer,
+    "CACHE-03" Server cache::known_scope,
+    "DISC-02" Server disc::result_members,
+    "LEG-01" Client leg::names_supported,
+    "LEG-02" Server leg::echoes_supported,
+    "LEG-03" Server leg::offers_another,
+    "LEG-04" Client leg::leaves_unsupported,
+    "LEG-06" Client canc::not_initialize,
+    "LEG-07" Client leg::opens_with_initialize,
+    "LEG-08" Server leg::result_members,
+    "LEG-09" Client leg::sends_initialized,
+    "LEG-10" Client leg::waits_for_answer,
+    "LEG-26" Both leg::no_id_twice,
+    "LEG-38b" Both stdio::legacy_framing,
+    "PROP-BOUND" Client prop::bound,
+    "PROP-RETRY" Client prop::retry,
+    "PROP-ID" Client prop::foreign_id,
+    "PROP-ONE-ERA" Client prop::one_era,
+    "PROP-OFFERED" Client prop_version::offered,
+    "PROP-PREFERENCE" Client prop_version::preference,
+    "PROP-SAME" Both prop::same,
+    "PROP-ALIVE" Both prop::alive,
+    "PROP-STDOUT" Both stdio::nothing_else,
+    "AMB-02" Client amb::odd_success,
+    "AMB-03" Client amb::odd_unsupported,
+    "AMB-05" Client amb::probe_exit,
+    "AMB-11" Client amb::after_modern_error,
+    "AMB-17" Client amb::legacy_meta,
+    "AMB-21" Client amb::late_discover,
+    "AMB-27" Client amb::uncorrelated_error,
+    "AMB-29" Client amb::missing_result_type,
+    "AMB-32" Client amb::early_request,
+}
+
+/// A request by which the client claims the modern era: the probe, one with modern keys, one after modern evidence, and
+/// any from a client that speaks nothing else. What it sends in a legacy session is judged by legacy rows.
+fn is_modern_call(story: &Story<'_>, message: &Message) -> bool {
+    message.is_request()
+        && message.from == Side::Client
+        && message.method != Method::Initialize
+        && !message.phase.is_legacy()
+        && (message.method == Method::Discover
+            || message.phase == Phase::Modern
+            || message.modern_keys
+            || story.is_modern_only())
+}
+
+/// Like [`is_modern_call`], and more than a probe: with it the client goes on in the modern era.
+fn goes_on_modern(story: &Story<'_>, message: &Message) -> bool {
+    is_modern_call(story, message) && message.method != Method::Discover
+}
+
+/// A request in which a modern server finds nothing wrong: both required keys, and what is optional as it should be.
+fn is_sound_call(story: &Story<'_>, request: &Message) -> bool {
+    request.clean
+        && request.method != Method::Initialize
+        && story.is(request.version, Type::String)
+        && story.is(request.capabilities, Type::Object)
+        && request
+            .meta
+            .and_then(|meta| story.get(meta, crate::known::META_INFO))
+            .is_none_or(|info| names_itself(story, info))
+}
+
+/// `clientInfo` or `serverInfo` with its two required members.
+fn names_itself(story: &Story<'_>, info: At) -> bool {
+    story.is(story.get(info, "name"), Type::String) && story.is(story.get(info, "version"), Type::String)
+}
+
+/// The request names no version of a legacy revision.
+fn is_modern_version(story: &Story<'_>, request: &Message) -> bool {
+    story.string(request.version).is_some_and(|version| story.era(&version) != Some(Era::Legacy))
+}
+
+/// The server has answered this one outside a legacy session, and is known for a modern server.
+fn is_modern_answer(story: &Story<'_>, answer: &Message, request: &Message) -> bool {
+    story.server_is_modern && answer.phase != Phase::Session && request.method != Method::Initialize
+}
+
+/// The answer may have crossed what the client sent next: the recorder saw the server's end only, and the answer was not
+/// written before the client's longest wait was over.
+fn may_have_crossed(story: &Story<'_>, answer: &Message) -> bool {
+    let Some(request) = story.request_of(answer) else { return false };
+    !story.sees(Side::Client)
+        && story.declared.longest_wait_us.is_some_and(|wait| answer.sent_us >= request.sent_us + wait)
+}
+
+/// The client received this answer before the event `seq`, beyond doubt.
+fn was_received(story: &Story<'_>, answer: &Message, seq: u32) -> bool {
+    answer.received < seq && !may_have_crossed(story, answer)
+}
+
+/// What a client received in answer to its probes that is of the modern era or may be.
+fn is_modern_sign(answer: Answer) -> bool {
+    !matches!(answer, Answer::None | Answer::OtherError | Answer::Handshake | Answer::Success)
+}

@@ -1,0 +1,153 @@
+//! Runs every check over a run, with memory that is kept from run to run.
+
+use std::borrow::Cow;
+
+use mcp_parley_trace::{Declared, Kind, Outcome, Recording, Subject, Transport};
+
+use crate::catalogue::Role;
+use crate::checks::{CHECKS, Check};
+use crate::story::{Answer, Buffers, Message, NONE, Phase, Shape, Side, Story, What};
+use crate::verdict::{Offence, Verdict, Verdicts};
+
+/// A judge and its memory. One a thread; it keeps nothing of a run but the verdicts of the last one.
+#[derive(Debug, Default)]
+pub struct Judge {
+    told: Buffers,
+    verdicts: Verdicts,
+}
+
+impl Judge {
+    /// A judge.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Judges one run. Only the subject is judged; what its counterpart did is the condition. Over HTTP, and of a
+    /// proxy, nothing is judged yet: every verdict is *not applicable* and says so.
+    pub fn judge(
+        &mut self,
+        recording: &Recording,
+        declared: &Declared,
+        subject: Subject,
+        transport: Transport,
+    ) -> &Verdicts {
+        let verdicts = &mut self.verdicts;
+        verdicts.subject = subject;
+        verdicts.list.clear();
+        verdicts.offences.clear();
+        let unjudged = match (subject, transport) {
+            (Subject::Proxy, _) => Some("a proxy is not judged yet"),
+            (_, Transport::Http) => Some("HTTP is not judged yet"),
+            (Subject::Client | Subject::Server, Transport::Stdio) => None,
+        };
+        if let Some(why) = unjudged {
+            verdicts.list.extend(CHECKS.iter().map(|_| Verdict::not_applicable(why)));
+            return verdicts;
+        }
+        self.told.fill(recording);
+        let story = Story::new(recording, declared, subject, &self.told);
+        for (place, check) in CHECKS.iter().enumerate() {
+            let verdict = run(check, &story);
+            if verdict.is_broken() {
+                verdicts.offences.push(offence(&story, place, &verdict));
+            }
+            verdicts.list.push(verdict);
+        }
+        verdicts
+    }
+
+    /// The verdicts of the last run judged.
+    pub fn verdicts(&self) -> &Verdicts {
+        &self.verdicts
+    }
+}
+
+fn run(check: &Check, story: &Story<'_>) -> Verdict {
+    let theirs = match check.subject {
+        Role::Both => false,
+        Role::Client => story.subject != Subject::Client,
+        Role::Server => story.subject != Subject::Server,
+        Role::Proxy => story.subject != Subject::Proxy,
+    };
+    if theirs {
+        return Verdict::not_applicable("it binds the other side");
+    }
+    let mut verdict = (check.run)(story);
+    if verdict.is_broken() && verdict.at > story.judged_until() {
+        return Verdict::incomplete("the run has more messages than are judged");
+    }
+    if verdict.outcome == Outcome::Violation && check.id.starts_with("PROP-") {
+        verdict.outcome = Outcome::Defect;
+    }
+    verdict
+}
+
+fn offence(story: &Story<'_>, check: usize, verdict: &Verdict) -> Offence {
+    let message = story.message(verdict.place);
+    let last = || story.own().take_while(|own| own.sent <= verdict.at).last();
+    Offence {
+        check,
+        message_kind: message
+            .map_or_else(|| Cow::Borrowed(event_kind(story, verdict.at)), |own| message_kind(story, own)),
+        state: message.or_else(last).map_or("before its first message", |own| state(story, own)),
+    }
+}
+
+fn message_kind(story: &Story<'_>, message: &Message) -> Cow<'static, str> {
+    let method = message.method.name();
+    let about = || story.request_of(message).map_or("an unknown request", |request| request.method.name());
+    match message.shape {
+        Shape::Request => Cow::Owned(format!("{method} request")),
+        Shape::Notification => Cow::Owned(format!("{method} notification")),
+        Shape::Result | Shape::Both => Cow::Owned(format!("result of {}", about())),
+        Shape::Error => Cow::Owned(format!("error in answer to {}", about())),
+        Shape::Blank => Cow::Borrowed("blank line"),
+        Shape::Batch => Cow::Borrowed("batch"),
+        Shape::NotJson | Shape::Unfinished => Cow::Borrowed("line that is no JSON"),
+        Shape::NotMessage => Cow::Borrowed("JSON that is no message"),
+        Shape::Partial | Shape::Unread => Cow::Borrowed("unread line"),
+    }
+}
+
+fn event_kind(story: &Story<'_>, seq: u32) -> &'static str {
+    let kind = story.moments().iter().find_map(|moment| match moment.what {
+        What::Life(event) if moment.seq == seq => Some(event.kind),
+        _ => None,
+    });
+    match kind {
+        Some(Kind::Settled(_)) => "report of settling",
+        Some(Kind::Failed) => "report of failure",
+        Some(Kind::Downgraded) => "report of stepping down",
+        Some(Kind::Called(_)) => "report of a call",
+        Some(Kind::Exit(_)) => "exit",
+        Some(Kind::Signal(_)) => "signal",
+        Some(Kind::Close | Kind::Eof) => "end of a stream",
+        Some(Kind::Stuck) => "standstill",
+        Some(Kind::End(_)) => "end of the run",
+        _ => "event",
+    }
+}
+
+fn state(story: &Story<'_>, message: &Message) -> &'static str {
+    if message.from == Side::Server {
+        return match message.phase {
+            Phase::Opening | Phase::Probing => "before it has shown an era",
+            Phase::Modern => "in the modern era",
+            Phase::Shaking | Phase::Shaken => "during the handshake",
+            Phase::Session => "in a legacy session",
+        };
+    }
+    let evidence = story.message(message.evidence).map(|answer| answer.answer);
+    match (message.phase, evidence) {
+        (Phase::Shaking, _) => "during the handshake",
+        (Phase::Shaken, _) => "after the answer to initialize",
+        (Phase::Session, _) => "in a legacy session",
+        (_, Some(Answer::Discovered)) => "after a DiscoverResult",
+        (_, Some(Answer::Unsupported)) => "after -32022",
+        (_, Some(Answer::ModernError)) => "after another modern error",
+        (Phase::Modern, _) => "in the modern era",
+        (Phase::Probing, _) => "with its probe open",
+        (Phase::Opening, _) if message.place == 0 || message.place == NONE => "at its first message",
+        (Phase::Opening, _) => "before the era was decided",
+    }
+}

@@ -1,0 +1,243 @@
+//! What each side knew when it sent a message: who answers whom, the phase of the process, and the evidence in force.
+
+use mcp_parley_trace::{Event, Kind, Node};
+
+use super::message::{Answer, Message, NONE, Phase, Shape, Side};
+use super::{Buffers, What};
+use crate::known::Method;
+
+/// How far `initialize` got on a process, seen from one side.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Handshake {
+    #[default]
+    None,
+    Pending,
+    Answered,
+    Session,
+}
+
+/// One process: what its two sides know, and how it ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Process {
+    client: Handshake,
+    server: Handshake,
+    /// Probes that the client still waits for.
+    open_probes: u32,
+    /// The server has answered as a modern one.
+    claimed: bool,
+    /// The client's end of the pipes was seen to close.
+    pub(crate) closed: Option<(u32, u64)>,
+    /// The server's end closed, or the process ended.
+    pub(crate) gone: Option<(u32, u64)>,
+    /// The process ended.
+    pub(crate) ended: Option<(u32, u64, Kind)>,
+}
+
+impl Process {
+    const NEW: Self = Self {
+        client: Handshake::None,
+        server: Handshake::None,
+        open_probes: 0,
+        claimed: false,
+        closed: None,
+        gone: None,
+        ended: None,
+    };
+
+    fn life(&mut self, seq: u32, event: &Event) {
+        let now = (seq, event.t_us);
+        let slot = match (event.kind, event.node) {
+            (Kind::Close, Node::Client) | (Kind::Eof, Node::Server) => &mut self.closed,
+            (Kind::Close, Node::Server) | (Kind::Eof, Node::Client) => &mut self.gone,
+            (Kind::WriteFailed | Kind::SpawnFailed, Node::Client) => &mut self.gone,
+            (Kind::WriteFailed, Node::Server) => &mut self.closed,
+            (Kind::Exit(_) | Kind::Signal(_), _) => {
+                self.ended.get_or_insert((seq, event.t_us, event.kind));
+                &mut self.gone
+            }
+            _ => return,
+        };
+        slot.get_or_insert(now);
+    }
+}
+
+/// What holds for the whole run while it is told.
+#[derive(Default)]
+struct Run {
+    evidence: Option<u32>,
+    /// Something modern was received, proof or not, and the client has not stepped down since.
+    leaning: bool,
+    /// The process on which that was.
+    process: u32,
+}
+
+impl Buffers {
+    /// Finds the request that a response answers: the same id, on the same process, from the other side, still open.
+    /// Where an id is used twice (BASE-12), the content decides, then the newer request.
+    pub(super) fn correlate(&mut self, place: u32) {
+        let Some((response, before)) = self.messages.split_last_mut() else { return };
+        let Some(id) = response.id.filter(|_| response.is_response()) else { return };
+        let mut best: Option<(bool, usize)> = None;
+        for (at, request) in before.iter().enumerate().rev() {
+            let other = request.process == response.process && request.from != response.from;
+            if !other || request.shape != Shape::Request {
+                continue;
+            }
+            let same = request.id.is_some_and(|own| self.tree.same_scalar(&self.text, own, id));
+            if same && request.pair != NONE {
+                response.repeats = true;
+            } else if same {
+                let fits = match request.method {
+                    Method::Discover => response.list.is_some(),
+                    Method::Initialize => response.handshake_version.is_some(),
+                    _ => response.list.is_none() && response.handshake_version.is_none(),
+                };
+                if best.is_none_or(|(fitted, _)| fits && !fitted) {
+                    best = Some((fits, at));
+                }
+            }
+        }
+        if let Some((_, at)) = best {
+            response.repeats = false;
+            response.pair = at as u32;
+            response.answer = response.answer_to(&before[at], &self.tree, &self.text);
+            before[at].pair = place;
+        }
+    }
+
+    /// Goes through the run in its order and notes at each message what its sender knew.
+    pub(super) fn contextualise(&mut self) {
+        self.processes.clear();
+        self.processes.resize(self.numbers.len(), Process::NEW);
+        let mut run = Run::default();
+        for at in 0..self.moments.len() {
+            let moment = self.moments[at];
+            match moment.what {
+                What::Life(event) => {
+                    if let mcp_parley_trace::Channel::Process(number) = event.channel {
+                        let slot = self.slot(number) as usize;
+                        if let Some(process) = self.processes.get_mut(slot) {
+                            process.life(moment.seq, &event);
+                        }
+                    }
+                }
+                What::Sent(place) => self.sent(place, &mut run),
+                What::Received(place) => self.received(place, &mut run),
+            }
+        }
+    }
+
+    fn sent(&mut self, place: u32, run: &mut Run) {
+        let Some(message) = self.messages.get_mut(place as usize) else { return };
+        let Some(process) = self.processes.get_mut(message.process as usize) else { return };
+        match message.from {
+            Side::Client => {
+                if message.is_call(Method::Discover) && message.process != run.process {
+                    // A new question to a new process puts the old answer in question.
+                    (run.evidence, run.leaning) = (None, false);
+                }
+                message.evidence = run.evidence.unwrap_or(NONE);
+                message.phase = match process.client {
+                    Handshake::Pending => Phase::Shaking,
+                    Handshake::Answered => Phase::Shaken,
+                    Handshake::Session => Phase::Session,
+                    Handshake::None if run.leaning => Phase::Modern,
+                    Handshake::None if process.open_probes > 0 => Phase::Probing,
+                    Handshake::None => Phase::Opening,
+                };
+                process.client_sends(message);
+                if message.is_call(Method::Initialize) {
+                    run.leaning = false;
+                }
+            }
+            Side::Server => {
+                message.phase = match process.server {
+                    Handshake::Pending if process.claimed => Phase::Modern,
+                    Handshake::Pending => Phase::Shaking,
+                    Handshake::Answered | Handshake::Session => Phase::Session,
+                    Handshake::None if process.claimed => Phase::Modern,
+                    Handshake::None => Phase::Opening,
+                };
+                process.server_sends(message);
+            }
+        }
+    }
+
+    fn received(&mut self, place: u32, run: &mut Run) {
+        let Some(message) = self.messages.get(place as usize) else { return };
+        let Some(process) = self.processes.get_mut(message.process as usize) else { return };
+        if message.from == Side::Client {
+            if message.is_call(Method::Initialize) && process.server == Handshake::None {
+                process.server = Handshake::Pending;
+            }
+            return;
+        }
+        let Some(request) = self.messages.get(message.pair as usize) else { return };
+        if request.method == Method::Initialize {
+            match message.answer {
+                Answer::Handshake if process.client == Handshake::Pending => {
+                    process.client = Handshake::Answered;
+                }
+                Answer::OtherError | Answer::ModernError | Answer::Unsupported | Answer::OddUnsupported
+                    if process.client == Handshake::Pending =>
+                {
+                    process.client = Handshake::None;
+                }
+                _ => {}
+            }
+            return;
+        }
+        if request.method == Method::Discover {
+            process.open_probes = process.open_probes.saturating_sub(1);
+        }
+        if is_evidence(message, request) {
+            run.evidence = Some(place);
+        }
+        if is_evidence(message, request)
+            || matches!(message.answer, Answer::Untyped | Answer::UnknownType | Answer::OddUnsupported)
+        {
+            (run.leaning, run.process) = (true, message.process);
+        }
+    }
+}
+
+/// It proves a modern server to who sent the request.
+fn is_evidence(message: &Message, request: &Message) -> bool {
+    let modern_question = request.method == Method::Discover || request.version.is_some();
+    modern_question
+        && matches!(
+            message.answer,
+            Answer::Discovered | Answer::Unsupported | Answer::ModernError | Answer::Typed
+        )
+}
+
+impl Process {
+    fn client_sends(&mut self, message: &Message) {
+        match (message.shape, message.method) {
+            (Shape::Request, Method::Discover) => self.open_probes += 1,
+            (Shape::Request, Method::Initialize) if self.client != Handshake::Session => {
+                self.client = Handshake::Pending;
+            }
+            (Shape::Notification, Method::Initialized) | (Shape::Request, _)
+                if self.client == Handshake::Answered =>
+            {
+                self.client = Handshake::Session;
+            }
+            _ => {}
+        }
+    }
+
+    fn server_sends(&mut self, message: &Message) {
+        match message.answer {
+            Answer::Handshake => self.server = Handshake::Answered,
+            Answer::Discovered
+            | Answer::Untyped
+            | Answer::Unsupported
+            | Answer::OddUnsupported
+            | Answer::ModernError
+            | Answer::Typed => self.claimed = true,
+            Answer::OtherError if self.server == Handshake::Pending => self.server = Handshake::None,
+            _ => {}
+        }
+    }
+}

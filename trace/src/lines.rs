@@ -1,0 +1,155 @@
+//! Puts messages together again from the chunks in which they were written or read, for the eyes of people.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::{Channel, Event, Kind, Node, Recording};
+
+/// One line of a channel, which should be one message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// Who sent it.
+    pub from: Node,
+    /// Where.
+    pub channel: Channel,
+    /// The numbers of the events whose bytes it is made of, in order; at least one.
+    pub chunks: Vec<u32>,
+    /// False if the recording ends before the line does.
+    pub ended: bool,
+    /// Where it begins in the first chunk.
+    start: usize,
+    /// Where it ends in the last chunk, without the newline.
+    end: usize,
+}
+
+impl Line {
+    /// Its bytes without the newline, from the recording that it was found in.
+    pub fn bytes(&self, recording: &Recording) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let last = self.chunks.len().saturating_sub(1);
+        for (i, seq) in self.chunks.iter().enumerate() {
+            let chunk = recording.get(*seq).map_or(&[][..], |event| recording.bytes(event));
+            let from = if i == 0 { self.start } else { 0 };
+            let to = if i == last { self.end } else { chunk.len() };
+            bytes.extend_from_slice(chunk.get(from..to).unwrap_or_default());
+        }
+        bytes
+    }
+}
+
+/// All lines of a recording, in the order in which they were completed; those that never were come last.
+pub fn lines(recording: &Recording) -> Vec<Line> {
+    let mut assembler = Assembler::new();
+    let mut lines = Vec::new();
+    for (seq, event) in (0..).zip(recording.events()) {
+        lines.append(&mut assembler.push(seq, event, recording.bytes(event)));
+    }
+    lines.append(&mut assembler.rest());
+    lines
+}
+
+/// Finds the lines of a run while it happens. Each line is found once: where its sender wrote it, or, if the recording
+/// shows only the other end of the channel, where it was read.
+#[derive(Debug, Default)]
+pub struct Assembler {
+    open: BTreeMap<(Channel, Node), Line>,
+    written: BTreeSet<(Channel, Node)>,
+}
+
+impl Assembler {
+    /// Nothing seen yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes the next event, with its number and its bytes; returns the lines that it completes.
+    pub fn push(&mut self, seq: u32, event: &Event, bytes: &[u8]) -> Vec<Line> {
+        let Some(from) = sender(event) else { return Vec::new() };
+        let channel = event.channel;
+        if event.kind == Kind::Write {
+            self.written.insert((channel, from));
+        } else if self.written.contains(&(channel, from)) {
+            return Vec::new();
+        }
+        let mut done = Vec::new();
+        let mut at = 0;
+        while at < bytes.len() {
+            let newline = bytes[at..].iter().position(|byte| *byte == b'\n').map(|n| at + n);
+            let end = newline.unwrap_or(bytes.len());
+            let line = self.open.entry((channel, from)).or_insert_with(|| Line {
+                from,
+                channel,
+                chunks: Vec::new(),
+                ended: false,
+                start: at,
+                end,
+            });
+            line.chunks.push(seq);
+            line.end = end;
+            at = end + 1;
+            if newline.is_some() {
+                done.extend(self.open.remove(&(channel, from)).map(|line| Line { ended: true, ..line }));
+            }
+        }
+        done
+    }
+
+    /// What is left without a newline.
+    pub fn rest(&mut self) -> Vec<Line> {
+        let mut rest: Vec<Line> = std::mem::take(&mut self.open).into_values().collect();
+        rest.sort_by(|a, b| a.chunks.cmp(&b.chunks));
+        rest
+    }
+}
+
+/// Who sent the bytes of this event; `None` if it has none, or cannot be told.
+fn sender(event: &Event) -> Option<Node> {
+    match (event.kind, event.node) {
+        (Kind::Write, node) => Some(node),
+        (Kind::Read, Node::Client) => Some(Node::Server),
+        (Kind::Read, Node::Server) => Some(Node::Client),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(recording: &Recording) -> Vec<(Node, String, Vec<u32>, bool)> {
+        let all = lines(recording);
+        all.into_iter()
+            .map(|l| (l.from, String::from_utf8(l.bytes(recording)).unwrap(), l.chunks, l.ended))
+            .collect()
+    }
+
+    #[test]
+    fn a_line_over_several_chunks_and_several_lines_in_one_chunk() {
+        let mut r = Recording::new();
+        let p = Channel::Process(0);
+        r.push(0, Node::Client, p, Kind::Write, None, b"one");
+        r.push(1, Node::Client, p, Kind::Write, None, b" line\ntwo\nthr");
+        r.push(2, Node::Server, p, Kind::Write, None, b"mine\n");
+        r.push(3, Node::Client, p, Kind::Write, None, b"ee");
+        assert_eq!(
+            texts(&r),
+            [
+                (Node::Client, "one line".into(), vec![0, 1], true),
+                (Node::Client, "two".into(), vec![1], true),
+                (Node::Server, "mine".into(), vec![2], true),
+                (Node::Client, "three".into(), vec![1, 3], false),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_line_seen_at_both_ends_counts_once_and_one_seen_at_the_far_end_only_counts() {
+        let mut r = Recording::new();
+        r.push(0, Node::Client, Channel::Process(0), Kind::Write, None, b"a\n");
+        r.push(1, Node::Server, Channel::Process(0), Kind::Read, Some(0), b"a\n");
+        r.push(2, Node::Server, Channel::Process(1), Kind::Read, None, b"b\n");
+        assert_eq!(
+            texts(&r),
+            [(Node::Client, "a".into(), vec![0], true), (Node::Client, "b".into(), vec![2], true)]
+        );
+    }
+}

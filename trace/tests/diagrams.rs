@@ -1,0 +1,93 @@
+//! The two diagrams of one small run, and that no wire text gets through them unescaped.
+
+mod common;
+
+use common::{footer, header, recording};
+use mcp_parley_trace::{Channel, Kind, Node, Outcome, Recording, Ruling, diagram};
+
+#[test]
+fn text_diagram() {
+    let text = diagram::text(&header(), &recording(), Some(&footer()));
+    assert_eq!(text, include_str!("expected/diagram.txt"));
+}
+
+#[test]
+fn mermaid_diagram() {
+    let text = diagram::mermaid(&header(), &recording(), Some(&footer()));
+    assert_eq!(text, include_str!("expected/diagram.mmd"));
+}
+
+#[test]
+fn one_end_only_and_truncated() {
+    let mut r = Recording::new();
+    r.push(0, Node::Server, Channel::Process(3), Kind::Up, None, b"");
+    r.push(1, Node::Server, Channel::Process(3), Kind::Read, None, b"{\"method\":\"a\"}\n{\"met");
+    let text = diagram::text(&header(), &r, None);
+    assert_eq!(
+        text.lines().skip(1).collect::<Vec<_>>(),
+        [
+            "    0.000000        S3  runs",
+            "    0.000001  C ──▶ S3  a",
+            "    0.000001  C ──▶ S3  (line not ended) not JSON: {\"met",
+            "              (the log is truncated here)",
+        ]
+    );
+}
+
+#[test]
+fn lines_stay_within_their_columns_and_reasons_are_wrapped_not_cut() {
+    let mut r = Recording::new();
+    r.push(
+        0,
+        Node::Client,
+        Channel::Process(0),
+        Kind::Write,
+        None,
+        &[b"{\"method\":\"", &[b'm'; 500][..], b"\"}\n"].concat(),
+    );
+    let mut footer = footer();
+    let reason = "every word of this long reason must be there ".repeat(8);
+    footer.rulings = vec![Ruling {
+        id: "NEG-01".into(),
+        outcome: Outcome::Violation,
+        evidence: vec![0],
+        reason: format!("{reason}{}", "x".repeat(300)),
+        allowed: vec![],
+    }];
+    let text = diagram::text(&header(), &r, Some(&footer));
+    for line in text.lines() {
+        assert!(line.chars().count() <= 110, "{line}");
+    }
+    assert!(text.contains("mmm…\n"), "{text}");
+    assert_eq!(text.matches("reason").count(), 8, "{text}");
+}
+
+#[test]
+fn wire_text_never_acts_on_what_shows_it() {
+    let mut r = Recording::new();
+    let hostile = "\x1b]0;x\x07\u{202e}\u{2066}#59;%%<script>&lt;\\u{1b}\r\u{85}";
+    let p = Channel::Process(0);
+    let request = format!("{{\"id\":{0:?},\"method\":{0}}}\n", serde_json::to_string(hostile).unwrap());
+    r.push(0, Node::Client, p, Kind::Write, None, request.as_bytes());
+    r.push(0, Node::Client, p, Kind::Write, None, format!("{hostile}\n").as_bytes());
+    r.push(0, Node::Client, Channel::None, Kind::Failed, None, hostile.as_bytes());
+    let mut footer = footer();
+    footer.rulings[1].reason = hostile.into();
+    footer.rulings[1].id = hostile.into();
+    let mut header = header();
+    header.origin = mcp_parley_trace::Origin::Real { command: vec![hostile.into()], peer: None };
+    let text = diagram::text(&header, &r, Some(&footer));
+    let mermaid = diagram::mermaid(&header, &r, Some(&footer));
+    for c in text.chars().chain(mermaid.chars()) {
+        assert!(
+            c == '\n'
+                || !(c.is_control()
+                    || ('\u{2028}'..='\u{202e}').contains(&c)
+                    || ('\u{2060}'..'\u{2070}').contains(&c)),
+            "{c:?}"
+        );
+    }
+    for c in [';', '#', '%', '<', '&'] {
+        assert!(!mermaid.contains(c), "{c}: {mermaid}");
+    }
+}
