@@ -228,11 +228,7 @@ impl<'a> Host<'a> {
                     }
                 }
                 Output::Spawn(process, _) => next.push_back(self.spawn(process, cause)),
-                Output::Close(process) => {
-                    if self.running.get_mut(&process.0).is_some_and(Server::close) {
-                        self.push(process, Kind::Close, cause, b"");
-                    }
-                }
+                Output::Close(process) => self.close(process, cause),
                 Output::Event(event) => self.on_event(event, cause, next),
                 Output::WakeAt(at) => self.wake_at = at,
                 // The machine was started on stdio.
@@ -240,6 +236,17 @@ impl<'a> Host<'a> {
             }
         }
         self.buffer = buffer;
+        if self.machine.is_done() {
+            // Also those that the machine has left behind.
+            let left: Vec<u32> = self.running.keys().copied().collect();
+            left.into_iter().for_each(|number| self.close(Process(number), cause));
+        }
+    }
+
+    fn close(&mut self, process: Process, cause: Option<u32>) {
+        if self.running.get_mut(&process.0).is_some_and(Server::close) {
+            self.push(process, Kind::Close, cause, b"");
+        }
     }
 
     fn push(&self, process: Process, kind: Kind, cause: Option<u32>, bytes: &[u8]) -> Option<u32> {

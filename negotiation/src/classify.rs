@@ -1,12 +1,12 @@
 //! What one answer to `server/discover` says, and which version follows from it.
 
 use crate::codes;
-use crate::envelope::{ErrorObject, Id, Message, Outcome, Response, read_message};
+use crate::envelope::{ErrorObject, Id, Message, Outcome, read_message};
 use crate::issue::{IssueId, IssueSink};
 use crate::json::{self, Kind, Number, Raw, RawStr};
 use crate::limits::Limits;
 use crate::meta;
-use crate::version::{Preferences, ProtocolVersion};
+use crate::version::Preferences;
 
 /// An answer, read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

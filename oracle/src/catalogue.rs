@@ -242,8 +242,8 @@ const FILES: [(&str, &str); 15] = files![
 fn load() -> Result<Catalogue, CatalogueError> {
     let mut all = Catalogue::default();
     for (file, text) in FILES {
-        let read: File = toml::from_str(text)
-            .map_err(|source| CatalogueError::Toml { file, source: Box::new(source) })?;
+        let read: File =
+            toml::from_str(text).map_err(|source| CatalogueError::Toml { file, source: Box::new(source) })?;
         if read.schema != 1 {
             return Err(CatalogueError::Schema { file, schema: read.schema });
         }

@@ -12,8 +12,7 @@ pub fn compare(a: &Recording, b: &Recording, declared: &Declared, subject: Subje
     let (mut first, mut second) = (Buffers::default(), Buffers::default());
     first.fill(a);
     second.fill(b);
-    let (one, two) =
-        (Story::new(a, declared, subject, &first), Story::new(b, declared, subject, &second));
+    let (one, two) = (Story::new(a, declared, subject, &first), Story::new(b, declared, subject, &second));
     let (mut left, mut right) = (one.own(), two.own());
     let mut last = 0;
     loop {
@@ -52,7 +51,12 @@ fn reports<'a>(story: &Story<'a>) -> impl Iterator<Item = (u32, Event)> + use<'a
 fn is_report(kind: Kind) -> bool {
     matches!(
         kind,
-        Kind::Settled(_) | Kind::Failed | Kind::Downgraded | Kind::Called(_) | Kind::Exit(_) | Kind::Signal(_)
+        Kind::Settled(_)
+            | Kind::Failed
+            | Kind::Downgraded
+            | Kind::Called(_)
+            | Kind::Exit(_)
+            | Kind::Signal(_)
     )
 }
 

@@ -29,7 +29,11 @@ fn every_row_says_what_it_is() {
     for row in requirements() {
         assert!(!row.text.is_empty() && !row.sources.is_empty() && !row.transports.is_empty(), "{}", row.id);
         assert_eq!(row.revision, "2026-07-28", "{}", row.id);
-        assert!(!row.binding || row.level == Level::Prose, "{}: only prose needs to be marked binding", row.id);
+        assert!(
+            !row.binding || row.level == Level::Prose,
+            "{}: only prose needs to be marked binding",
+            row.id
+        );
     }
     for row in contested() {
         assert_eq!(row.outcomes.keys().collect::<BTreeSet<_>>(), row.allowed.iter().collect(), "{}", row.id);
@@ -52,7 +56,8 @@ fn every_check_has_its_row() {
             assert!(row.excluded.is_none(), "{} is excluded and checked", check.id);
             assert!(row.role == Role::Both || row.role == check.subject, "{}: the other side", check.id);
         } else {
-            let known = contested_row(check.id).is_some() || properties().iter().any(|row| row.id == check.id);
+            let known =
+                contested_row(check.id).is_some() || properties().iter().any(|row| row.id == check.id);
             assert!(known, "{} is in no catalogue", check.id);
         }
     }

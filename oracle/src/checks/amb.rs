@@ -45,7 +45,8 @@ fn after_answer(
         request.method == Method::Discover && answer.received != NONE && wanted(answer)
     });
     let Some((answer, _)) = met else { return Verdict::not_applicable("the situation did not occur") };
-    let seen = next_step(story, answer.received).and_then(|(step, seq, _)| observed(step).map(|seen| (seen, seq)));
+    let seen =
+        next_step(story, answer.received).and_then(|(step, seq, _)| observed(step).map(|seen| (seen, seq)));
     match seen {
         Some((seen, seq)) => Verdict::contested(seen, &[answer.received, seq]),
         None => Verdict::incomplete("it does not show what the client made of it"),
@@ -97,14 +98,17 @@ pub(super) fn probe_exit(story: &Story<'_>) -> Verdict {
 
 /// AMB-11
 pub(super) fn after_modern_error(story: &Story<'_>) -> Verdict {
-    let is_invalid = |answer: &Message| {
-        answer.answer == Answer::OtherError && answer.code == Some(INVALID_PARAMS)
-    };
-    let first = after_answer(story, |answer| answer.answer == Answer::ModernError, |step| match step {
-        Step::Probe | Step::Modern => Some("retry"),
-        Step::Fail => Some("fail"),
-        Step::Initialize => None,
-    });
+    let is_invalid =
+        |answer: &Message| answer.answer == Answer::OtherError && answer.code == Some(INVALID_PARAMS);
+    let first = after_answer(
+        story,
+        |answer| answer.answer == Answer::ModernError,
+        |step| match step {
+            Step::Probe | Step::Modern => Some("retry"),
+            Step::Fail => Some("fail"),
+            Step::Initialize => None,
+        },
+    );
     if first.outcome == mcp_parley_trace::Outcome::Contested {
         return first;
     }
@@ -143,17 +147,16 @@ pub(super) fn late_discover(story: &Story<'_>) -> Verdict {
         answer.received != NONE && matches!(answer.answer, Answer::Discovered | Answer::Untyped)
     });
     if let Some(answer) = late {
-        let upgraded = client_reports(story).find(|(seq, _, event)| {
-            *seq > answer.received && event.kind == Kind::Settled(Era::Modern)
-        });
+        let upgraded = client_reports(story)
+            .find(|(seq, _, event)| *seq > answer.received && event.kind == Kind::Settled(Era::Modern));
         return match upgraded {
             Some((seq, ..)) => Verdict::contested("upgrade-before-use", &[answer.received, seq]),
             None => Verdict::contested("ignore", &[initialize.sent, answer.received]),
         };
     }
-    let uncorrelated = story.from(Side::Server).any(|stray| {
-        stray.is_response() && stray.pair == NONE && stray.received < initialize.sent
-    });
+    let uncorrelated = story
+        .from(Side::Server)
+        .any(|stray| stray.is_response() && stray.pair == NONE && stray.received < initialize.sent);
     if uncorrelated {
         return Verdict::not_applicable("the client may have taken another response for the answer");
     }
@@ -182,7 +185,9 @@ pub(super) fn uncorrelated_error(story: &Story<'_>) -> Verdict {
                 && request.sent < error.received
                 && story.answered_before(request, error.received).is_none()
         });
-        unread && open.next().is_some_and(|request| request.method == Method::Discover) && open.next().is_none()
+        unread
+            && open.next().is_some_and(|request| request.method == Method::Discover)
+            && open.next().is_none()
     });
     let Some(error) = met else { return Verdict::not_applicable("the situation did not occur") };
     match next_step(story, error.received) {

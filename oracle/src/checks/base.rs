@@ -42,7 +42,10 @@ pub(super) fn is_json_rpc(story: &Story<'_>) -> Verdict {
                 let version = message.root.and_then(|root| story.get(root, "jsonrpc"));
                 if !story.is_string(version, "2.0") {
                     "`jsonrpc` is not \"2.0\""
-                } else if message.params.is_some_and(|at| !matches!(story.kind(at), Type::Object | Type::Array)) {
+                } else if message
+                    .params
+                    .is_some_and(|at| !matches!(story.kind(at), Type::Object | Type::Array))
+                {
                     "`params` is neither object nor array"
                 } else {
                     kept = message.sent;
@@ -68,7 +71,11 @@ pub(super) fn request_id(story: &Story<'_>) -> Verdict {
                 let (tree, text) = story.tree();
                 let integer = tree.number(text, id).is_some_and(|number| number.is_integer());
                 if story.kind(id) != Type::String && !integer {
-                    return Verdict::broken_by(message, &[], "the id of the request is neither string nor integer");
+                    return Verdict::broken_by(
+                        message,
+                        &[],
+                        "the id of the request is neither string nor integer",
+                    );
                 }
                 kept = message.sent;
             }
@@ -111,7 +118,9 @@ fn is_astray(story: &Story<'_>, response: &Message) -> Option<u32> {
     }
     let received = || {
         story.from(Side::Client).filter(|message| {
-            message.process == response.process && message.received < response.sent && message.shape != Shape::Partial
+            message.process == response.process
+                && message.received < response.sent
+                && message.shape != Shape::Partial
         })
     };
     if !received().all(|message| is_readable(story, message)) {
@@ -130,7 +139,11 @@ pub(super) fn result_id(story: &Story<'_>) -> Verdict {
 
 /// BASE-05
 pub(super) fn error_id(story: &Story<'_>) -> Verdict {
-    id_of(story, Shape::Error, "the id of the error is that of no request, and the request's id could be read")
+    id_of(
+        story,
+        Shape::Error,
+        "the id of the error is that of no request, and the request's id could be read",
+    )
 }
 
 fn id_of(story: &Story<'_>, shape: Shape, reason: &'static str) -> Verdict {
@@ -157,9 +170,9 @@ pub(super) fn error_members(story: &Story<'_>) -> Verdict {
 pub(super) fn integer_code(story: &Story<'_>) -> Verdict {
     errors(story, "the code of the error is no integer", |story, error| {
         let (tree, text) = story.tree();
-        story.get(error, "code").is_none_or(|at| {
-            tree.number(text, at).is_some_and(|number| number.is_integer())
-        })
+        story
+            .get(error, "code")
+            .is_none_or(|at| tree.number(text, at).is_some_and(|number| number.is_integer()))
     })
 }
 
@@ -235,11 +248,15 @@ pub(super) fn refuses_unknown_type(story: &Story<'_>) -> Verdict {
             continue;
         }
         let proof = |seq: u32| {
-            story.answers().any(|(other, _)| other.received < seq && super::is_modern_sign(other.answer)
-                && other.answer != Answer::UnknownType)
+            story.answers().any(|(other, _)| {
+                other.received < seq
+                    && super::is_modern_sign(other.answer)
+                    && other.answer != Answer::UnknownType
+            })
         };
-        let settled =
-            story.report(answer.received, |kind| matches!(kind, Kind::Settled(Era::Modern))).map(|(seq, ..)| seq);
+        let settled = story
+            .report(answer.received, |kind| matches!(kind, Kind::Settled(Era::Modern)))
+            .map(|(seq, ..)| seq);
         let next = super::neg::first_going_on(story, answer.received);
         let first = settled.into_iter().chain(next.map(|next| next.sent)).min();
         match first {
@@ -274,14 +291,10 @@ pub(super) fn no_answer_to_notification(story: &Story<'_>) -> Verdict {
                     || message.is_request()
                         && story.answer_of(message).is_none_or(|answer| answer.sent > notification.received))
         };
-        let next = story
-            .messages()
-            .iter()
-            .filter(on_process)
-            .find(|message| match message.from {
-                Side::Client => message.received > notification.received,
-                Side::Server => message.sent > notification.received,
-            });
+        let next = story.messages().iter().filter(on_process).find(|message| match message.from {
+            Side::Client => message.received > notification.received,
+            Side::Server => message.sent > notification.received,
+        });
         let excused = story.from(Side::Client).filter(on_process).any(open_or_odd);
         match next {
             Some(answer)
@@ -338,10 +351,12 @@ fn uncorrelated_between(story: &Story<'_>, from: u32, until: &Message) -> bool {
 pub(super) fn notification_without_id(story: &Story<'_>) -> Verdict {
     let mut kept = NONE;
     for message in story.own().filter(|message| is_of_modern_era(story, message)) {
-        let name = message.root.and_then(|root| story.get(root, "method"));
-        let is_named_so = story.string(name).is_some_and(|name| name.starts_with("notifications/"));
+        let is_named_so = || {
+            let name = message.root.and_then(|root| story.get(root, "method"));
+            story.string(name).is_some_and(|name| name.starts_with("notifications/"))
+        };
         match message.shape {
-            Shape::Request if is_named_so => {
+            Shape::Request if is_named_so() => {
                 return Verdict::broken_by(message, &[], "the notification has an id");
             }
             Shape::Notification => kept = message.sent,
@@ -356,7 +371,9 @@ pub(super) fn client_reports<'a>(
     story: &Story<'a>,
 ) -> impl Iterator<Item = (u32, u64, mcp_parley_trace::Event)> + use<'a> {
     story.moments().iter().filter_map(|moment| match moment.what {
-        What::Life(event) if event.node == mcp_parley_trace::Node::Client => Some((moment.seq, moment.t_us, event)),
+        What::Life(event) if event.node == mcp_parley_trace::Node::Client => {
+            Some((moment.seq, moment.t_us, event))
+        }
         _ => None,
     })
 }

@@ -70,7 +70,9 @@ pub(super) fn result_members(story: &Story<'_>) -> Verdict {
             _ if !story.is(member("capabilities"), Type::Object) => {
                 "the DiscoverResult has no object `capabilities`"
             }
-            _ if !story.is(answer.result_type, Type::String) => "the DiscoverResult has no string `resultType`",
+            _ if !story.is(answer.result_type, Type::String) => {
+                "the DiscoverResult has no string `resultType`"
+            }
             _ if !story.is(member("ttlMs"), Type::Number) => "the DiscoverResult has no number `ttlMs`",
             _ if !story.is(member("cacheScope"), Type::String) => {
                 "the DiscoverResult has no string `cacheScope`"

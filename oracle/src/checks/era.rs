@@ -99,7 +99,11 @@ pub(super) fn refusal_names_versions(story: &Story<'_>) -> Verdict {
         if !VERSIONS.iter().any(|(version, era)| *era == Era::Modern && contains(story.raw(error), version))
             && !listed_versions_in(story, error)
         {
-            return Verdict::broken_by(answer, &[], "the error to `initialize` names no version that it supports");
+            return Verdict::broken_by(
+                answer,
+                &[],
+                "the error to `initialize` names no version that it supports",
+            );
         }
         kept = answer.sent;
     }
@@ -109,7 +113,9 @@ pub(super) fn refusal_names_versions(story: &Story<'_>) -> Verdict {
 fn listed_versions_in(story: &Story<'_>, error: crate::json::At) -> bool {
     story.answers().filter_map(|(answer, _)| answer.list).any(|list| {
         let text = story.raw(error);
-        story.children(list).any(|at| story.kind(at) == Type::String && contains(text, &story_text(story, at)))
+        story
+            .children(list)
+            .any(|at| story.kind(at) == Type::String && contains(text, &story_text(story, at)))
     })
 }
 
@@ -145,7 +151,11 @@ pub(super) fn legacy_session_by_legacy_rules(story: &Story<'_>) -> Verdict {
         });
         if by_modern_rules {
             let evidence = [request.received.min(answer.sent), answer.sent];
-            return Verdict::broken_by(answer, &evidence, "it judges a request of a legacy session by modern rules");
+            return Verdict::broken_by(
+                answer,
+                &evidence,
+                "it judges a request of a legacy session by modern rules",
+            );
         }
         kept = answer.sent;
     }
@@ -212,7 +222,9 @@ pub(super) fn no_removed_method(story: &Story<'_>) -> Verdict {
     let mut kept = NONE;
     for message in story.from(Side::Client) {
         let modern = match message.shape {
-            Shape::Request => is_modern_call(story, message) && era_named(story, message) != Some(Era::Legacy),
+            Shape::Request => {
+                is_modern_call(story, message) && era_named(story, message) != Some(Era::Legacy)
+            }
             Shape::Notification => message.phase == Phase::Modern,
             _ => false,
         };

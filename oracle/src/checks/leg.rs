@@ -77,9 +77,9 @@ pub(super) fn offers_another(story: &Story<'_>) -> Verdict {
             }
             continue;
         }
-        let first = !story.from(Side::Client).any(|other| {
-            other.process == request.process && other.place < request.place
-        });
+        let first = !story
+            .from(Side::Client)
+            .any(|other| other.process == request.process && other.place < request.place);
         let refuses = answer.shape == Shape::Error && answer.clean && answer.code != Some(INVALID_PARAMS);
         if refuses && first && story.server_is_legacy && is_sound(story, request) {
             let reason = "it refuses `initialize` with an error instead of an offer";
@@ -93,6 +93,8 @@ pub(super) fn offers_another(story: &Story<'_>) -> Verdict {
 fn is_sound(story: &Story<'_>, request: &Message) -> bool {
     let member = |name| request.params.and_then(|params| story.get(params, name));
     request.clean
+        // With modern keys it may be taken for a modern request (AMB-17).
+        && !request.modern_keys
         && story.is(request.handshake_version, Type::String)
         && story.is(member("capabilities"), Type::Object)
         && member("clientInfo").is_some_and(|info| names_itself(story, info))
@@ -235,7 +237,9 @@ pub(super) fn sends_initialized(story: &Story<'_>) -> Verdict {
             None => {
                 let settled = story.report(answer.received, |kind| kind == Kind::Settled(Era::Legacy));
                 let alive = story.process(answer).is_some_and(|process| {
-                    process.gone.is_none_or(|(gone, _)| process.closed.is_some_and(|(closed, _)| closed < gone))
+                    process
+                        .gone
+                        .is_none_or(|(gone, _)| process.closed.is_some_and(|(closed, _)| closed < gone))
                 });
                 let later = handshakes(story).any(|next| next.sent > answer.received);
                 if settled.is_some() && alive && story.is_whole() && !later {

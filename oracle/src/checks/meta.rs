@@ -1,5 +1,7 @@
 //! META: what each request declares anew.
 
+use mcp_parley_trace::Era;
+
 use super::neg::era_named;
 use super::{is_modern_answer, is_modern_call, is_modern_version};
 use crate::json::Type;
@@ -46,7 +48,7 @@ pub(super) fn refuses_incomplete(story: &Story<'_>) -> Verdict {
         if !missing || !request.clean || !is_modern_answer(story, answer, request) {
             continue;
         }
-        if !discover && (!request.modern_keys || era_named(story, request).is_none()) {
+        if !discover && era_named(story, request) != Some(Era::Modern) {
             continue;
         }
         let evidence = [request.received.min(answer.sent), answer.sent];

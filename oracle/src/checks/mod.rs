@@ -20,7 +20,7 @@ use mcp_parley_trace::Era;
 
 use crate::catalogue::Role;
 use crate::json::{At, Type};
-use crate::known::Method;
+use crate::known::{META_INFO, META_LOG_LEVEL, Method};
 use crate::story::{Answer, Message, Phase, Side, Story};
 use crate::verdict::Verdict;
 
@@ -145,16 +145,18 @@ fn goes_on_modern(story: &Story<'_>, message: &Message) -> bool {
     is_modern_call(story, message) && message.method != Method::Discover
 }
 
-/// A request in which a modern server finds nothing wrong: both required keys, and what is optional as it should be.
+/// A request in which the strictest modern server finds nothing wrong but perhaps its version and method (AMB-15).
 fn is_sound_call(story: &Story<'_>, request: &Message) -> bool {
+    let member = |name| request.meta.and_then(|meta| story.get(meta, name));
     request.clean
         && request.method != Method::Initialize
         && story.is(request.version, Type::String)
-        && story.is(request.capabilities, Type::Object)
-        && request
-            .meta
-            .and_then(|meta| story.get(meta, crate::known::META_INFO))
-            .is_none_or(|info| names_itself(story, info))
+        && request.capabilities.is_some_and(|at| {
+            story.kind(at) == Type::Object && story.children(at).all(|one| story.kind(one) == Type::Object)
+        })
+        && member(META_INFO).is_none_or(|info| names_itself(story, info))
+        && member(META_LOG_LEVEL).is_none()
+        && member("progressToken").is_none_or(|at| matches!(story.kind(at), Type::String | Type::Number))
 }
 
 /// `clientInfo` or `serverInfo` with its two required members.

@@ -119,7 +119,7 @@ fn adoption<'a>(story: &Story<'a>, stray: &Message) -> Option<Adoption<'a>> {
         (Some(seq), None) => Some(Adoption { seq, message: None }),
         (None, None) => None,
     };
-    let last = story.requests().filter(open).last()?;
+    let last = story.requests().rfind(open)?;
     if story.answered_before(last, stray.received).is_some() {
         return None;
     }

@@ -21,7 +21,11 @@ struct Step<'a> {
 fn modern_steps<'a>(story: &Story<'a>) -> Vec<Step<'a>> {
     let settled = client_reports(story)
         .filter(|(.., event)| event.kind == Kind::Settled(Era::Modern) && !event.is_empty())
-        .map(|(seq, _, event)| Step { seq, version: String::from_utf8_lossy(story.bytes(&event)), message: None });
+        .map(|(seq, _, event)| Step {
+            seq,
+            version: String::from_utf8_lossy(story.bytes(&event)),
+            message: None,
+        });
     let mut steps: Vec<Step<'a>> = settled.collect();
     for request in story.requests().filter(|request| goes_on_modern(story, request)) {
         if let Some(version) = story.string(request.version) {
@@ -107,7 +111,7 @@ fn legacy_step(story: &Story<'_>) -> Result<u32, Verdict> {
                 .filter(|(answer, request)| request.method == Method::Initialize && answer.received < seq)
                 .filter(|(answer, _)| answer.answer == Answer::Handshake)
         };
-        if let Some((answer, _)) = agreed().last()
+        if let Some((answer, _)) = agreed().next_back()
             && !agreed().any(|(answer, _)| story.is_string(answer.handshake_version, &version))
         {
             let reason = "it settles on a version that the server has not answered with";
@@ -144,7 +148,11 @@ pub(super) fn preference(story: &Story<'_>) -> Verdict {
         match best {
             Some(best) if is_common && *best != *step.version && !was_refused(&step.version) => {
                 let evidence = [list.received, step.seq];
-                return broken(&step, &evidence, "it goes on at a version that it likes less than another common one");
+                return broken(
+                    &step,
+                    &evidence,
+                    "it goes on at a version that it likes less than another common one",
+                );
             }
             Some(best) if *best == *step.version => kept = step.seq,
             _ => {}

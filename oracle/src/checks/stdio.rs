@@ -88,7 +88,11 @@ pub(super) fn exits_on_eof(story: &Story<'_>) -> Verdict {
             None if story.is_whole() && story.subject == Subject::Server && has_exits(story) => {
                 let (seq, t_us) = story.last();
                 if t_us >= late {
-                    return Verdict::broken(seq, &[closed, seq], "it is still there after its input has ended");
+                    return Verdict::broken(
+                        seq,
+                        &[closed, seq],
+                        "it is still there after its input has ended",
+                    );
                 }
             }
             None => {}
@@ -100,7 +104,10 @@ pub(super) fn exits_on_eof(story: &Story<'_>) -> Verdict {
 /// The recorder sees processes end at all; not every one does.
 fn has_exits(story: &Story<'_>) -> bool {
     story.processes().iter().any(|process| process.ended.is_some())
-        || story.moments().iter().any(|moment| matches!(moment.what, What::Life(event) if event.kind == Kind::Up))
+        || story
+            .moments()
+            .iter()
+            .any(|moment| matches!(moment.what, What::Life(event) if event.kind == Kind::Up))
 }
 
 /// STDIO-10: a signal that ends processes, before the client's end was closed. A mock that ends itself by a signal names

@@ -73,7 +73,8 @@ impl Buffers {
         self.numbers.sort_unstable();
         self.numbers.dedup();
         self.streams.clear();
-        self.streams.resize(self.numbers.len() * 2, Stream { waiting: NONE, tail: NONE, ..Stream::default() });
+        self.streams
+            .resize(self.numbers.len() * 2, Stream { waiting: NONE, tail: NONE, ..Stream::default() });
         self.ends = Ends::default();
         for event in run.events() {
             if let Some((number, side)) = direction(event) {

@@ -265,15 +265,13 @@ impl Message {
     fn failure(&mut self, tree: &Tree, text: &[u8]) {
         let Some(error) = self.error else { return };
         let code = tree.get(text, error, "code");
-        let plain = code.is_some_and(|at| {
-            tree.raw(text, at).iter().all(|byte| *byte == b'-' || byte.is_ascii_digit())
-        });
+        let plain = code
+            .is_some_and(|at| tree.raw(text, at).iter().all(|byte| *byte == b'-' || byte.is_ascii_digit()));
         self.code = code.and_then(|at| tree.number(text, at)).and_then(|number| number.small_integer());
         self.clean &= plain
             && code.is_some_and(|at| tree.kind(at) == Type::Number)
             && tree.get(text, error, "message").is_some_and(|at| tree.kind(at) == Type::String);
-        self.list =
-            tree.get(text, error, "data").and_then(|data| tree.get(text, data, "supported"));
+        self.list = tree.get(text, error, "data").and_then(|data| tree.get(text, data, "supported"));
     }
 
     pub(crate) fn is_response(&self) -> bool {
@@ -358,9 +356,8 @@ impl Message {
             && member("capabilities").is_some_and(|at| tree.kind(at) == Type::Object)
             && member("ttlMs").is_none_or(|at| tree.kind(at) == Type::Number)
             && member("instructions").is_none_or(|at| tree.kind(at) == Type::String)
-            && member("cacheScope").is_some_and(|at| {
-                tree.is_string(text, at, "public") || tree.is_string(text, at, "private")
-            })
+            && member("cacheScope")
+                .is_some_and(|at| tree.is_string(text, at, "public") || tree.is_string(text, at, "private"))
     }
 }
 

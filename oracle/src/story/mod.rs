@@ -310,7 +310,9 @@ impl<'a> Story<'a> {
         let declared: &'a Declared = self.declared;
         match &declared.mode {
             Mode::Legacy => Some(&[]),
-            Mode::Pin(version) if self.era(version) == Some(Era::Modern) => Some(std::slice::from_ref(version)),
+            Mode::Pin(version) if self.era(version) == Some(Era::Modern) => {
+                Some(std::slice::from_ref(version))
+            }
             Mode::Pin(version) if self.era(version) == Some(Era::Legacy) => Some(&[]),
             _ => declared.modern.as_deref(),
         }
@@ -321,7 +323,9 @@ impl<'a> Story<'a> {
         let declared: &'a Declared = self.declared;
         match &declared.mode {
             Mode::Modern => Some(&[]),
-            Mode::Pin(version) if self.era(version) == Some(Era::Legacy) => Some(std::slice::from_ref(version)),
+            Mode::Pin(version) if self.era(version) == Some(Era::Legacy) => {
+                Some(std::slice::from_ref(version))
+            }
             Mode::Pin(version) if self.era(version) == Some(Era::Modern) => Some(&[]),
             _ => declared.legacy.as_deref(),
         }

@@ -53,7 +53,8 @@ impl Script {
             if body.starts_with("C>") || body.starts_with("S>") || body.starts_with("--") {
                 this.lines.push((marked, body.to_owned()));
             } else {
-                let (key, value) = body.split_once(':').unwrap_or_else(|| panic!("neither header nor event: {line}"));
+                let (key, value) =
+                    body.split_once(':').unwrap_or_else(|| panic!("neither header nor event: {line}"));
                 this.header(key, value.trim());
             }
         }
@@ -129,8 +130,15 @@ struct Tape {
 impl Tape {
     /// What the subject says of itself is recorded from either end, and so is the end of a process.
     fn push(&mut self, node: Node, channel: Channel, kind: Kind, bytes: &[u8]) {
-        let always =
-            matches!(kind, Kind::Settled(_) | Kind::Failed | Kind::Downgraded | Kind::Called(_) | Kind::Exit(_) | Kind::Signal(_));
+        let always = matches!(
+            kind,
+            Kind::Settled(_)
+                | Kind::Failed
+                | Kind::Downgraded
+                | Kind::Called(_)
+                | Kind::Exit(_)
+                | Kind::Signal(_)
+        );
         if self.hidden != Some(node) || always {
             self.recording.push(self.t_us, node, channel, kind, None, bytes);
         }
@@ -214,7 +222,8 @@ pub(crate) fn expand(text: &str) -> String {
         args = inside[..close].split(',').map(str::trim).collect();
         after = &inside[close + 1..];
     }
-    let arg = |n: usize, other: &str| args.get(n).map_or_else(|| other.to_owned(), |value| (*value).to_owned());
+    let arg =
+        |n: usize, other: &str| args.get(n).map_or_else(|| other.to_owned(), |value| (*value).to_owned());
     let list = |from: usize| {
         let versions: Vec<String> = args.iter().skip(from).map(|v| format!("{v:?}")).collect();
         if versions.is_empty() { "\"2026-07-28\"".to_owned() } else { versions.join(",") }
@@ -222,24 +231,52 @@ pub(crate) fn expand(text: &str) -> String {
     let id = arg(0, "1");
     let written = match name {
         "META" => META.replace("2026-07-28", &arg(0, "2026-07-28")),
-        "PROBE" => format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"server/discover","params":{{"_meta":$META({})}}}}"#, arg(1, "2026-07-28")),
-        "LIST" => format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/list","params":{{"_meta":$META({})}}}}"#, arg(1, "2026-07-28")),
-        "CALL" => format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{}","params":{{"_meta":$META}}}}"#, arg(1, "tools/list")),
+        "PROBE" => format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"server/discover","params":{{"_meta":$META({})}}}}"#,
+            arg(1, "2026-07-28")
+        ),
+        "LIST" => format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/list","params":{{"_meta":$META({})}}}}"#,
+            arg(1, "2026-07-28")
+        ),
+        "CALL" => format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"{}","params":{{"_meta":$META}}}}"#,
+            arg(1, "tools/list")
+        ),
         "BARE" => format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{}"}}"#, arg(1, "tools/list")),
-        "DISCOVER_OK" => format!(r#"{{"resultType":"complete","supportedVersions":[{}],"capabilities":{{"tools":{{}}}},"_meta":{{"io.modelcontextprotocol/serverInfo":{{"name":"mock-server","version":"0.0.1"}}}},"ttlMs":0,"cacheScope":"private"}}"#, list(0)),
+        "DISCOVER_OK" => format!(
+            r#"{{"resultType":"complete","supportedVersions":[{}],"capabilities":{{"tools":{{}}}},"_meta":{{"io.modelcontextprotocol/serverInfo":{{"name":"mock-server","version":"0.0.1"}}}},"ttlMs":0,"cacheScope":"private"}}"#,
+            list(0)
+        ),
         "FOUND" => {
             let versions = args.iter().skip(1).copied().collect::<Vec<_>>().join(",");
             let versions = if versions.is_empty() { "2026-07-28".to_owned() } else { versions };
             format!(r#"{{"jsonrpc":"2.0","id":{id},"result":$DISCOVER_OK({versions})}}"#)
         }
-        "REFUSED" => format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32022,"message":"Unsupported protocol version","data":{{"supported":[{}],"requested":"{}"}}}}}}"#, list(2), arg(1, "2026-07-28")),
-        "ERROR" => format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":{},"message":"no"}}}}"#, arg(1, "-32601")),
-        "TOOLS" => format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"resultType":"complete","tools":[],"ttlMs":0,"cacheScope":"private"}}}}"#),
+        "REFUSED" => format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32022,"message":"Unsupported protocol version","data":{{"supported":[{}],"requested":"{}"}}}}}}"#,
+            list(2),
+            arg(1, "2026-07-28")
+        ),
+        "ERROR" => {
+            format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":{},"message":"no"}}}}"#, arg(1, "-32601"))
+        }
+        "TOOLS" => format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"result":{{"resultType":"complete","tools":[],"ttlMs":0,"cacheScope":"private"}}}}"#
+        ),
         "OLD_TOOLS" => format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"tools":[]}}}}"#),
-        "INITIALIZE" => format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"initialize","params":{{"protocolVersion":"{}","capabilities":{{}},"clientInfo":{{"name":"mock-client","version":"0.0.1"}}}}}}"#, arg(1, "2025-11-25")),
-        "AGREED" => format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"protocolVersion":"{}","capabilities":{{"tools":{{}}}},"serverInfo":{{"name":"mock-server","version":"0.0.1"}}}}}}"#, arg(1, "2025-11-25")),
+        "INITIALIZE" => format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"initialize","params":{{"protocolVersion":"{}","capabilities":{{}},"clientInfo":{{"name":"mock-client","version":"0.0.1"}}}}}}"#,
+            arg(1, "2025-11-25")
+        ),
+        "AGREED" => format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"result":{{"protocolVersion":"{}","capabilities":{{"tools":{{}}}},"serverInfo":{{"name":"mock-server","version":"0.0.1"}}}}}}"#,
+            arg(1, "2025-11-25")
+        ),
         "READY" => r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#.to_owned(),
-        "CANCEL" => format!(r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id}}}}}"#),
+        "CANCEL" => {
+            format!(r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id}}}}}"#)
+        }
         other => panic!("unknown shorthand ${other}"),
     };
     format!("{}{}{}", &text[..at], expand(&written), expand(after))

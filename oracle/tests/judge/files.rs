@@ -1,17 +1,15 @@
 //! Every check against its files: one trace that breaks the rule, at the marked event, and its nearest legal neighbour.
-#![expect(clippy::expect_used, clippy::panic, reason = "a test says what is wrong with its own files by ending")]
-
-mod support;
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
+use crate::support::{Script, Take, View};
 use mcp_parley_oracle::{CHECKS, Judge, Severity, Verdicts, compare};
 use mcp_parley_trace::{Outcome, Transport};
-use support::{Script, Take, View};
 
 fn file(id: &str, kind: &str) -> String {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/traces").join(format!("{id}-{kind}.txt"));
+    let path =
+        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/traces").join(format!("{id}-{kind}.txt"));
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
@@ -41,7 +39,8 @@ fn complaint_of_breach(id: &str, script: &Script, take: &Take, verdicts: &Verdic
     let verdict = verdicts.get(id)?;
     if let Some(observed) = &script.observed {
         let seen = (verdict.outcome, verdict.observed);
-        return (seen != (Outcome::Contested, observed)).then(|| format!("{seen:?} is not contested {observed}"));
+        return (seen != (Outcome::Contested, observed))
+            .then(|| format!("{seen:?} is not contested {observed}"));
     }
     let wanted = if id.starts_with("PROP-") { Outcome::Defect } else { Outcome::Violation };
     if verdict.outcome != wanted {
@@ -52,7 +51,8 @@ fn complaint_of_breach(id: &str, script: &Script, take: &Take, verdicts: &Verdic
     }
     let name = verdicts.finding_at(Severity::Warning).map(|finding| finding.id);
     let expected = script.finding.as_deref().unwrap_or(id);
-    (name != Some(expected)).then(|| format!("the finding is {name:?} and not {expected}; broken: {:?}", broken(verdicts)))
+    (name != Some(expected))
+        .then(|| format!("the finding is {name:?} and not {expected}; broken: {:?}", broken(verdicts)))
 }
 
 #[test]
@@ -76,13 +76,15 @@ fn each_check_is_broken_by_its_file_and_kept_by_the_neighbour() {
                     }
                 };
                 if let Some(complaint) = complaint {
-                    writeln!(complaints, "{}-{kind} {view:?}: {complaint}", check.id).expect("a string takes all");
+                    writeln!(complaints, "{}-{kind} {view:?}: {complaint}", check.id)
+                        .expect("a string takes all");
                 }
                 let outcomes = outcomes(&verdicts);
                 if let Some(other) = seen.replace(outcomes.clone()) {
                     let differing: Vec<_> = other.iter().zip(&outcomes).filter(|(a, b)| a != b).collect();
                     if !differing.is_empty() {
-                        writeln!(complaints, "{}-{kind}: the views differ: {differing:?}", check.id).expect("as above");
+                        writeln!(complaints, "{}-{kind}: the views differ: {differing:?}", check.id)
+                            .expect("as above");
                     }
                 }
             }

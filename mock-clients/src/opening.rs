@@ -1,0 +1,164 @@
+//! Openings: what an odd client sends, as data.
+
+use std::path::Path;
+use std::sync::OnceLock;
+
+use mcp_parley_negotiation::json::write_string;
+use mcp_parley_negotiation::meta::write_request_meta;
+use mcp_parley_negotiation::version::LATEST_MODERN;
+use serde::{Deserialize, Serialize};
+
+use crate::data::{self, Kind, LoadError};
+
+/// A list of messages with what to wait for after each.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Opening {
+    /// The schema number.
+    pub schema: u32,
+    /// Its name.
+    pub id: String,
+    /// What it does, in one line.
+    pub title: String,
+    /// The reports and requirements that it is for.
+    pub source: Vec<String>,
+    /// What is sent, in order.
+    pub steps: Vec<Step>,
+}
+
+/// One thing to send.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Step {
+    /// A message, written as compact JSON.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub send: Option<Message>,
+    /// A line as it stands; its newline is added.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<String>,
+    /// What to wait for before the next step.
+    #[serde(default)]
+    pub wait: Wait,
+}
+
+/// What to wait for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Wait {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// Any response, for five seconds at most.
+    Answer,
+}
+
+/// A request, or a notification where there is no id.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Message {
+    /// The id, of any JSON type that TOML can say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<serde_json::Value>,
+    /// The method.
+    pub method: String,
+    /// Its parameters: the members of a JSON object as they stand, without the braces.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub params: Option<String>,
+    /// Adds a correct `_meta` for this version; `modern` stands for the newest one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub meta: Option<String>,
+}
+
+impl Step {
+    /// Appends the bytes of this step with their newline.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        if let Some(line) = &self.line {
+            out.extend_from_slice(line.as_bytes());
+            out.push(b'\n');
+        }
+        if let Some(message) = &self.send {
+            message.write(out);
+            out.push(b'\n');
+        }
+    }
+}
+
+impl Message {
+    fn write(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(b"{\"jsonrpc\":\"2.0\"");
+        if let Some(id) = &self.id {
+            out.extend_from_slice(b",\"id\":");
+            out.extend_from_slice(id.to_string().as_bytes());
+        }
+        out.extend_from_slice(b",\"method\":");
+        write_string(out, &self.method);
+        if self.params.is_some() || self.meta.is_some() {
+            out.extend_from_slice(b",\"params\":{");
+            out.extend_from_slice(self.params.as_deref().unwrap_or_default().as_bytes());
+            if let Some(version) = &self.meta {
+                if self.params.as_ref().is_some_and(|params| !params.is_empty()) {
+                    out.push(b',');
+                }
+                let version = if version == "modern" { LATEST_MODERN } else { version };
+                write_request_meta(out, Some(version), "mcp-parley", "1", "{}");
+            }
+            out.push(b'}');
+        }
+        out.push(b'}');
+    }
+}
+
+/// All embedded openings, in the order of their names.
+pub fn openings() -> &'static [Opening] {
+    static ALL: OnceLock<Vec<Opening>> = OnceLock::new();
+    ALL.get_or_init(|| data::embedded(Kind::Openings))
+}
+
+/// The embedded opening of this name.
+pub fn opening(id: &str) -> Option<&'static Opening> {
+    openings().iter().find(|opening| opening.id == id)
+}
+
+impl Opening {
+    /// Reads one from a file.
+    ///
+    /// # Errors
+    /// [`LoadError`] says which file, where and why.
+    pub fn load(path: &Path) -> Result<Self, LoadError> {
+        data::load(path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(id: &str) -> Vec<String> {
+        let mut out = Vec::new();
+        opening(id).unwrap().steps.iter().for_each(|step| step.write(&mut out));
+        String::from_utf8(out).unwrap().lines().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn steps_become_the_lines_they_say() {
+        let bare = lines("bare-discover");
+        assert_eq!(bare[0], r#"{"jsonrpc":"2.0","id":1,"method":"server/discover"}"#);
+        assert!(bare[1].contains(r#""io.modelcontextprotocol/protocolVersion":"2026-07-28""#), "{}", bare[1]);
+        assert_eq!(lines("junk-first")[0], "this is no JSON");
+        let ids = lines("odd-ids");
+        assert!(ids[0].contains(r#""id":"1""#) && ids[2].contains(r#""id":-7"#), "{ids:?}");
+    }
+
+    #[test]
+    fn parameters_stand_as_they_are_written_with_meta_behind_them() {
+        assert!(
+            lines("plain-legacy")[0]
+                .contains(r#""params":{"protocolVersion":"2025-11-25","capabilities":{}"#)
+        );
+        let message =
+            Message { id: None, method: "m".into(), params: Some("\"a\":1".into()), meta: Some("v".into()) };
+        let mut out = Vec::new();
+        message.write(&mut out);
+        assert!(String::from_utf8(out).unwrap().contains(r#""params":{"a":1,"_meta":{"#));
+    }
+}

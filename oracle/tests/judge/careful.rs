@@ -1,0 +1,387 @@
+//! Where a hasty judge would raise a false alarm, or name the wrong rule: whole runs, and all that is broken in them.
+
+use crate::support::{Script, View, expand};
+use mcp_parley_oracle::{Judge, Severity, Verdicts};
+use mcp_parley_trace::{Channel, Kind, Node, Outcome, Recording, Transport};
+
+fn judged(text: &str, view: View) -> Verdicts {
+    let script = Script::parse(text);
+    let take = script.record(view);
+    assert_eq!(take.marked, None, "nothing is marked here");
+    let mut judge = Judge::new();
+    judge.judge(&take.recording, &script.declared, script.subject, Transport::Stdio).clone()
+}
+
+fn broken(verdicts: &Verdicts) -> Vec<&'static str> {
+    verdicts.iter().filter(|(_, verdict)| verdict.is_broken()).map(|(id, _)| id).collect()
+}
+
+/// From both ends, and from the counterpart's only.
+#[track_caller]
+fn breaks(text: &str, expected: &[&str]) {
+    for view in [View::Both, View::CounterpartOnly] {
+        assert_eq!(broken(&judged(text, view)), expected, "{view:?}");
+    }
+}
+
+#[track_caller]
+fn contests(text: &str, id: &str, observed: &str) {
+    for view in [View::Both, View::CounterpartOnly] {
+        let verdicts = judged(text, view);
+        let verdict = verdicts.get(id).expect("a check");
+        assert_eq!((verdict.outcome, verdict.observed), (Outcome::Contested, observed), "{view:?}");
+        assert_eq!(broken(&verdicts), [] as [&str; 0], "{view:?}");
+    }
+}
+
+#[test]
+fn a_disposable_probe_process_is_part_of_the_same_run() {
+    let modern = "
+C> $PROBE(0)
+S> $FOUND(0)
+-- close
+-- exit 0
+-- start
+C> $LIST(1)
+S> $TOOLS(1)
+-- settled modern 2026-07-28
+-- called well
+-- close
+-- exit 0
+";
+    breaks(modern, &[]);
+    let legacy = "
+C> $PROBE(0)
+S> $ERROR(0,-32601)
+-- close
+-- exit 0
+-- start
+C> $INITIALIZE(0)
+S> $AGREED(0)
+C> $READY
+C> $BARE(1)
+S> $OLD_TOOLS(1)
+-- settled legacy 2025-11-25
+";
+    breaks(legacy, &[]);
+    breaks(&modern.replace("$LIST(1)", "$BARE(1)"), &["NEG-01", "META-01", "META-20"]);
+}
+
+#[test]
+fn a_fallback_after_a_modern_error_is_named_by_era_04_and_what_follows_is_listed() {
+    for error in ["$ERROR(1,-32020)", "$ERROR(1,-32021)", "$REFUSED(1)", "$REFUSED(1,2026-07-28,2025-11-25)"]
+    {
+        let text = format!(
+            "C> $PROBE(1)\nS> {error}\nC> $INITIALIZE(2)\nS> $AGREED(2)\nC> $READY\n-- settled legacy 2025-11-25\n"
+        );
+        breaks(&text, &["ERA-04", "ERA-02", "ERA-20"]);
+        let finding = judged(&text, View::Both).finding().expect("a finding");
+        assert_eq!(finding.id, "ERA-04");
+        assert_eq!(finding.follows, ["ERA-02", "ERA-20"]);
+        assert_eq!(finding.severity, Severity::Error);
+        assert_eq!(finding.message_kind, "initialize request");
+    }
+}
+
+#[test]
+fn an_odd_unsupported_error_proves_nothing() {
+    for data in [
+        "",
+        ",\"data\":{}",
+        ",\"data\":{\"supported\":[],\"requested\":\"2026-07-28\"}",
+        ",\"data\":{\"supported\":[\"2026-07-28\"]}",
+    ] {
+        let text = format!(
+            "C> $PROBE(1)\nS> {{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{{\"code\":-32022,\"message\":\"no\"{data}}}}}\nC> $INITIALIZE(2)\n"
+        );
+        contests(&text, "AMB-03", "by-shape");
+    }
+}
+
+#[test]
+fn what_is_no_discover_result_beyond_doubt_does_not_forbid_the_fallback() {
+    for result in [
+        "{}",
+        r#"{"resultType":"novel","supportedVersions":["2026-07-28"],"capabilities":{},"ttlMs":0,"cacheScope":"public"}"#,
+        r#"{"resultType":"complete","supportedVersions":[],"capabilities":{},"ttlMs":0,"cacheScope":"public"}"#,
+        r#"{"resultType":"complete","supportedVersions":["2026-07-28"],"ttlMs":0,"cacheScope":"public"}"#,
+        r#"{"supportedVersions":["2026-07-28"],"capabilities":{},"ttlMs":0,"cacheScope":"public"}"#,
+        r#"{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{},"ttlMs":0,"cacheScope":"shared"}"#,
+    ] {
+        breaks(
+            &format!(
+                "C> $PROBE(1)\nS> {{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{result}}}\nC> $INITIALIZE(2)\n"
+            ),
+            &[],
+        );
+    }
+    let without_ttl = r#"{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{},"cacheScope":"public"}"#;
+    let text = format!(
+        "C> $PROBE(1)\nS> {{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{without_ttl}}}\nC> $INITIALIZE(2)\n"
+    );
+    breaks(&text, &["ERA-03", "ERA-20"]);
+}
+
+#[test]
+fn a_broken_envelope_proves_nothing() {
+    for answer in [
+        r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32021}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"error":{"code":"-32021","message":"no"}}"#,
+        r#"{"jsonrpc":"1.0","id":1,"error":{"code":-32021,"message":"no"}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"result":{},"error":{"code":-32021,"message":"no"}}"#,
+        r#"{"jsonrpc":"2.0","id":"1","error":{"code":-32021,"message":"no"}}"#,
+        r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32021,"message":"no"}}"#,
+    ] {
+        breaks(&format!("C> $PROBE(1)\nS> {answer}\nC> $INITIALIZE(2)\n"), &[]);
+        breaks(&format!("C> $PROBE(1)\nS> {answer}\n-- failed\n"), &[]);
+    }
+}
+
+#[test]
+fn a_client_that_falls_back_on_one_code_only_is_told_from_one_that_never_does() {
+    let gives_up = |answer: &str| format!("C> $PROBE(1)\n{answer}-- failed\n");
+    breaks(&gives_up("S> $ERROR(1,-32600)\n"), &["ERA-06"]);
+    breaks(&gives_up("S> $ERROR(1,-32004)\n"), &["ERA-06"]);
+    breaks(&gives_up("S> $ERROR(1,7)\n"), &["ERA-06"]);
+    breaks(&gives_up("S> $ERROR(1,-32601)\n"), &["ERA-05"]);
+    breaks(&gives_up("-- t 5000000\n"), &["ERA-05"]);
+    contests(&gives_up("S> $ERROR(1,-32602)\n"), "AMB-11", "modern");
+}
+
+#[test]
+fn giving_up_has_other_reasons_than_the_answer() {
+    for disturbed in [
+        "C> $PROBE(1)\n-- failed\n",
+        "C> $PROBE(1)\n-- exit 1\n-- t 5000000\n-- failed\n",
+        "C> $PROBE(1)\nS> noise\n-- t 5000000\n-- failed\n",
+        "C> $PROBE(1)\nS> $ERROR(1,-32000)\n-- exit 0\n-- failed\n",
+        "C> $PROBE(1)\nS> $ERROR(null,-32000)\n-- t 5000000\n-- failed\n",
+        "legacy:\nC> $PROBE(1)\nS> $ERROR(1,-32000)\n-- failed\n",
+        "mode: modern\nC> $PROBE(1)\nS> $ERROR(1,-32000)\n-- failed\n",
+        "mode: unknown\nC> $PROBE(1)\nS> $ERROR(1,-32000)\n-- failed\n",
+        "reports: no\nC> $PROBE(1)\n-- t 5000000\n-- close\n",
+        "reports: no\nC> $PROBE(1)\nS> $ERROR(1,-32000)\n-- close\n-- cut\n",
+    ] {
+        breaks(disturbed, &[]);
+    }
+    breaks("reports: no\nC> $PROBE(1)\nS> $ERROR(1,-32000)\n-- close\n-- exit 0\n", &["ERA-06"]);
+    breaks("reports: no\nC> $PROBE(1)\n-- t 10000000\n-- close\n-- exit 0\n", &["ERA-05"]);
+}
+
+/// The probe's answer is on its way when `initialize` is sent.
+fn crossing(answer: &str, counterpart_only: bool) -> Recording {
+    let mut run = Recording::new();
+    let pipe = Channel::Process(0);
+    let probe = format!("{}\n", expand("$PROBE(1)"));
+    let initialize = format!("{}\n", expand("$INITIALIZE(2)"));
+    let answer = format!("{}\n", expand(answer));
+    let steps = [
+        (0, Node::Client, Kind::Write, &probe),
+        (0, Node::Server, Kind::Read, &probe),
+        (10_000_000, Node::Server, Kind::Write, &answer),
+        (10_000_001, Node::Client, Kind::Write, &initialize),
+        (10_000_002, Node::Client, Kind::Read, &answer),
+        (10_000_003, Node::Server, Kind::Read, &initialize),
+    ];
+    for (t_us, node, kind, line) in steps {
+        if !(counterpart_only && node == Node::Client) {
+            run.push(t_us, node, pipe, kind, None, line.as_bytes());
+        }
+    }
+    run.push(10_000_004, Node::Harness, Channel::None, Kind::End(true), None, b"");
+    run
+}
+
+#[test]
+fn what_was_not_received_yet_forbids_nothing() {
+    let script = Script::parse("");
+    let mut judge = Judge::new();
+    for answer in ["$FOUND(1)", "$REFUSED(1)", "$ERROR(1,-32020)"] {
+        for counterpart_only in [false, true] {
+            let run = crossing(answer, counterpart_only);
+            let verdicts = judge.judge(&run, &script.declared, script.subject, Transport::Stdio);
+            assert_eq!(broken(verdicts), [] as [&str; 0], "{answer} {counterpart_only}");
+        }
+    }
+}
+
+#[test]
+fn a_late_result_may_be_ignored_or_remembered() {
+    let start = "C> $PROBE(1)\n-- t 5000000\nC> $INITIALIZE(2)\nS> $FOUND(1)\n";
+    contests(&format!("{start}S> $AGREED(2)\nC> $READY\n-- settled legacy 2025-11-25\n"), "AMB-21", "ignore");
+    let upgrade =
+        format!("{start}S> $ERROR(2,-32601)\n-- settled modern 2026-07-28\nC> $LIST(3)\nS> $TOOLS(3)\n");
+    contests(&upgrade, "AMB-21", "upgrade-before-use");
+}
+
+#[test]
+fn the_way_back_from_a_refused_handshake_is_legal() {
+    let text = "
+C> $PROBE(1)
+-- t 5000000
+C> $INITIALIZE(2)
+S> $REFUSED(2,2025-11-25,2026-07-28)
+C> $PROBE(3)
+S> $FOUND(3)
+-- settled modern 2026-07-28
+C> $LIST(4)
+S> $TOOLS(4)
+-- called well
+";
+    breaks(text, &[]);
+}
+
+#[test]
+fn an_era_that_is_known_from_before_needs_no_probe() {
+    breaks("C> $INITIALIZE(1)\nS> $AGREED(1)\nC> $READY\n-- settled legacy 2025-11-25\n", &[]);
+    breaks("C> $LIST(1)\nS> $TOOLS(1)\n-- called well\n", &[]);
+}
+
+#[test]
+fn a_ping_is_answered_in_a_session_and_contested_with_the_probe_open() {
+    let pong = "C> {\"jsonrpc\":\"2.0\",\"id\":\"s1\",\"result\":{}}\n";
+    let corrected =
+        format!("C> $PROBE(1)\nS> $REFUSED(1)\nC> $PROBE(2)\nS> $BARE(\"s1\",ping)\n{pong}S> $FOUND(2)\n");
+    contests(&corrected, "AMB-32", "answer-ping");
+    contests("C> $PROBE(1)\nS> $BARE(\"s1\",ping)\nS> $FOUND(1)\n", "AMB-32", "silent");
+    breaks(&format!("C> $INITIALIZE(1)\nS> $AGREED(1)\nC> $READY\nS> $BARE(\"s1\",ping)\n{pong}"), &[]);
+}
+
+#[test]
+fn a_response_that_nobody_can_place_frees_the_id() {
+    breaks("C> $PROBE(1)\nS> $ERROR(null,-32601)\nC> $INITIALIZE(1)\n", &[]);
+    breaks("C> $PROBE(1)\nS> $ERROR(1,-32601)\nC> $INITIALIZE(1)\n", &[]);
+    breaks("C> $PROBE(1)\n-- exit 1\n-- start\nC> $INITIALIZE(1)\n", &[]);
+}
+
+#[test]
+fn a_foreign_id_settles_nothing() {
+    breaks("C> $PROBE(1)\nS> $FOUND(\"1\")\n-- settled modern 2026-07-28\n", &["PROP-ID"]);
+    breaks("C> $INITIALIZE(1)\nS> $AGREED(9)\nC> $READY\n-- settled legacy 2025-11-25\n", &["PROP-ID"]);
+    let call = "C> $PROBE(1)\nS> $FOUND(1)\n-- settled modern 2026-07-28\nC> $LIST(2)\nS> $TOOLS(3)\n";
+    breaks(&format!("{call}-- called well\n"), &["PROP-ID"]);
+    breaks(&format!("{call}-- called badly\n"), &[]);
+    breaks(&format!("{call}S> $TOOLS(2)\n-- called well\n"), &[]);
+}
+
+#[test]
+fn a_mutant_without_reports_is_found_by_what_it_sends() {
+    let novel = r#"{"jsonrpc":"2.0","id":1,"result":{"resultType":"novel","supportedVersions":["2026-07-28"],"capabilities":{},"ttlMs":0,"cacheScope":"public"}}"#;
+    breaks(&format!("reports: no\nC> $PROBE(1)\nS> {novel}\nC> $LIST(2)\n"), &["BASE-09"]);
+    breaks("reports: no\nC> $PROBE(1)\nS> $FOUND(2)\nC> $LIST(2)\n", &["PROP-ID"]);
+    breaks(
+        "C> $PROBE(1)\nS> $ERROR(1)\nC> $INITIALIZE(2)\nS> $AGREED(2)\nC> $READY\nC> $PROBE(3)\n",
+        &["PROP-ONE-ERA"],
+    );
+}
+
+#[test]
+fn a_modern_version_in_the_handshake_is_named_by_era_22_though_another_rule_has_the_stronger_word() {
+    let verdicts = judged("C> $INITIALIZE(1,2026-07-28)\n", View::Both);
+    let finding = verdicts.finding().expect("a finding");
+    assert_eq!((finding.id, finding.severity), ("ERA-22", Severity::Error));
+    assert_eq!(finding.follows, ["LEG-01"]);
+}
+
+#[test]
+fn endless_probing_is_found_however_it_goes() {
+    let silent: String = (1..=9).map(|id| format!("C> $PROBE({id})\n-- t {}\n", id * 5_000_000)).collect();
+    let verdicts = judged(&silent, View::Both);
+    assert_eq!(broken(&verdicts), ["PROP-RETRY"]);
+    let restarts: String = (1..=9).map(|id| format!("C> $PROBE({id})\n-- exit 1\n-- start\n")).collect();
+    assert_eq!(broken(&judged(&restarts, View::Both)), ["PROP-RETRY"]);
+}
+
+#[test]
+fn a_correct_server_of_both_eras_keeps_every_rule() {
+    let text = "
+subject: server
+C> $BARE(0)
+S> $ERROR(0,-32600)
+C> $PROBE(1)
+S> $FOUND(1,2026-07-28,2025-11-25)
+C> $LIST(2,1999-01-01)
+S> $REFUSED(2,1999-01-01,2026-07-28,2025-11-25)
+C> $LIST(3,2025-11-25)
+S> $REFUSED(3,2025-11-25,2026-07-28,2025-11-25)
+C> $CALL(4,nothing/known)
+S> $ERROR(4,-32601)
+C> nonsense
+S> $ERROR(null,-32700)
+C> $INITIALIZE(5,1999-01-01)
+S> $AGREED(5,2025-11-25)
+C> $READY
+C> $BARE(6)
+S> $OLD_TOOLS(6)
+C> $INITIALIZE(7)
+S> $ERROR(7,-32600)
+C> $LIST(8)
+S> $ERROR(8,-32600)
+-- close
+-- exit 0
+";
+    breaks(text, &[]);
+}
+
+#[test]
+fn a_correct_modern_server_keeps_every_rule() {
+    let text = r#"
+subject: server
+C> {"jsonrpc":"2.0","id":0,"method":"server/discover"}
+S> $ERROR(0,-32602)
+C> $INITIALIZE(1)
+S> {"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"no","data":{"supported":["2026-07-28"],"requested":"2025-11-25"}}}
+C> $READY
+C> $PROBE("a")
+S> $FOUND("a")
+C> $PROBE("b",2025-11-25)
+S> $REFUSED("b",2025-11-25)
+C> {"jsonrpc":"2.0","id":1.5,"method":"server/discover"}
+S> {"jsonrpc":"2.0","error":{"code":-32600,"message":"no"}}
+C> [$PROBE(7)]
+S> $ERROR(null,-32600)
+C> $CANCEL("a")
+C> $CALL(8,ping)
+S> $ERROR(8,-32601)
+-- close
+-- exit 0
+"#;
+    breaks(text, &[]);
+}
+
+#[test]
+fn a_legacy_server_owes_nothing_to_the_modern_era() {
+    let text = "
+subject: server
+C> $PROBE(1)
+S> {\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":\"x\"}}
+C> $LIST(2)
+S> $OLD_TOOLS(2)
+S> $BARE(9,ping)
+C> $INITIALIZE(3)
+S> $AGREED(3)
+C> $READY
+C> $BARE(4)
+S> $ERROR(4,-32042)
+";
+    breaks(text, &[]);
+}
+
+#[test]
+fn a_flood_is_judged_up_to_a_limit_in_bounded_time() {
+    let mut run = Recording::new();
+    let pipe = Channel::Process(0);
+    let line = format!("{}\n", expand("$PROBE(1)"));
+    run.push(0, Node::Client, pipe, Kind::Write, None, line.as_bytes());
+    run.push(0, Node::Server, pipe, Kind::Read, None, line.as_bytes());
+    let flood = "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}\n".repeat(20_000);
+    run.push(1, Node::Server, pipe, Kind::Write, None, flood.as_bytes());
+    run.push(1, Node::Client, pipe, Kind::Read, None, flood.as_bytes());
+    run.push(9_000_000, Node::Client, Channel::None, Kind::Failed, None, b"");
+    run.push(9_000_001, Node::Harness, Channel::None, Kind::End(true), None, b"");
+    let script = Script::parse("");
+    let mut judge = Judge::new();
+    let verdicts = judge.judge(&run, &script.declared, script.subject, Transport::Stdio);
+    assert_eq!(broken(verdicts), [] as [&str; 0]);
+    assert!(verdicts.applied() > 0);
+}

@@ -1,0 +1,11 @@
+//! The judge against traces written as text: each check's files, whole runs, and what holds for any run.
+#![expect(
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test says what is wrong with its own files by ending"
+)]
+
+mod careful;
+mod files;
+mod properties;
+mod support;

@@ -1,0 +1,185 @@
+//! The client's end: its inputs, and what its outputs do to the world.
+
+use std::sync::Arc;
+
+use mcp_parley_mock_clients::Player;
+use mcp_parley_negotiation::Time;
+use mcp_parley_negotiation::client::{Event, Input, Misuse, Negotiator, Output, Process};
+use mcp_parley_negotiation::version::Era;
+use mcp_parley_trace::{Channel, Era as TraceEra, Kind, Node};
+
+use super::link::{TRAVEL_US, Way};
+use super::queue::What;
+use super::server::ServerProcess;
+use super::{Run, channel};
+use crate::case::{Case, ClientSide};
+use crate::chooser::{Chooser, Site};
+
+/// Either kind of client, behind the same two methods.
+#[derive(Debug)]
+pub(super) enum Client {
+    Machine(Box<Negotiator>),
+    Player(Player),
+}
+
+impl Client {
+    pub(super) fn new(side: &ClientSide) -> Self {
+        match side {
+            ClientSide::Machine { policy, deviations } => {
+                let machine = Negotiator::new(Arc::clone(policy)).with_deviations(deviations.clone());
+                Self::Machine(Box::new(machine))
+            }
+            ClientSide::Opening(opening) => Self::Player(Player::new(Arc::clone(opening))),
+        }
+    }
+
+    pub(super) fn is_done(&self) -> bool {
+        match self {
+            Self::Machine(machine) => machine.is_done(),
+            Self::Player(player) => player.is_done(),
+        }
+    }
+
+    pub(super) fn is_settled(&self) -> bool {
+        match self {
+            Self::Machine(machine) => machine.state().starts_with("settled"),
+            Self::Player(_) => false,
+        }
+    }
+
+    fn handle_input(&mut self, now: Time, input: Input<'_>) -> Result<(), Misuse> {
+        match self {
+            Self::Machine(machine) => machine.handle_input(now, input),
+            Self::Player(player) => player.handle_input(now, input),
+        }
+    }
+
+    fn poll_output(&mut self, buf: &mut Vec<u8>) -> Option<Output> {
+        match self {
+            Self::Machine(machine) => machine.poll_output(buf),
+            Self::Player(player) => player.poll_output(buf),
+        }
+    }
+}
+
+impl<C: Chooser> Run<'_, C> {
+    /// Hands an input to the client and carries out all that follows.
+    pub(super) fn tell_client(&mut self, input: Input<'_>) {
+        if self.client.handle_input(self.now, input).is_err() {
+            return;
+        }
+        self.drain_client(None);
+        self.call_once_settled();
+    }
+
+    pub(super) fn on_client_bytes(&mut self, process: Process, start: u32, end: u32, cause: u32) {
+        if self.client.is_done() {
+            return;
+        }
+        let wire = std::mem::take(&mut self.world.wire);
+        let bytes = wire.get(start as usize..end as usize).unwrap_or_default();
+        let seq = self.record(Node::Client, channel(process), Kind::Read, Some(cause), bytes);
+        let told = self.client.handle_input(self.now, Input::Bytes(process, bytes));
+        self.world.wire = wire;
+        if told.is_ok() {
+            self.drain_client(Some(seq));
+            self.call_once_settled();
+        }
+    }
+
+    /// What a user does once connected: one ordinary request. A machine that settles again sends it again by itself.
+    fn call_once_settled(&mut self) {
+        if !self.called && self.client.is_settled() {
+            self.called = true;
+            if self.client.handle_input(self.now, Input::Call("tools/list", b"")).is_ok() {
+                self.drain_client(None);
+            }
+        }
+    }
+
+    fn drain_client(&mut self, cause: Option<u32>) {
+        loop {
+            self.world.buf.clear();
+            let mut buf = std::mem::take(&mut self.world.buf);
+            let output = self.client.poll_output(&mut buf);
+            self.world.buf = buf;
+            match output {
+                None => return,
+                Some(Output::Write(process, range)) => self.client_writes(process, range, cause),
+                Some(Output::Spawn(process, _)) => self.client_spawns(process),
+                Some(Output::Close(process)) => self.client_closes(process),
+                Some(Output::Event(event)) => self.client_says(&event),
+                Some(Output::WakeAt(wake)) => self.client_sleeps(wake),
+                Some(Output::Http(..) | Output::Abort(_)) => {}
+            }
+        }
+    }
+
+    fn client_writes(&mut self, process: Process, range: std::ops::Range<usize>, cause: Option<u32>) {
+        let buf = std::mem::take(&mut self.world.buf);
+        let bytes = buf.get(range.clone()).unwrap_or_default();
+        let seq = self.record(Node::Client, channel(process), Kind::Write, cause, bytes);
+        self.world.buf = buf;
+        if self.world.servers.get(process.0 as usize).is_some_and(|server| !server.cut) {
+            self.travel(Way::ToServer, process, range, seq);
+            if self.faults && self.chooser.choose(Site::Death, 32) == 31 {
+                self.world.queue.at(self.now.plus_us(TRAVEL_US), What::Kill(process));
+            }
+        }
+    }
+
+    fn client_spawns(&mut self, process: Process) {
+        self.record(Node::Client, channel(process), Kind::Spawn, None, &[]);
+        self.world.servers.push(ServerProcess::new(&self.case.server, process.0));
+        let start = if self.faults { self.chooser.choose(Site::Start, 16) } else { 0 };
+        let Case { client, .. } = self.case;
+        let slow_us = match client {
+            ClientSide::Machine { policy, .. } => policy.probe_timeout_us,
+            ClientSide::Opening(_) => 0,
+        };
+        let up_at = self.now.plus_us(2 * TRAVEL_US);
+        match start {
+            15 => self.world.queue.at(up_at, What::SpawnFailed(process)),
+            14 => self.world.queue.at(up_at.plus_us(slow_us), What::Up(process)),
+            _ => self.world.queue.at(up_at, What::Up(process)),
+        }
+    }
+
+    fn client_closes(&mut self, process: Process) {
+        let seq = self.record(Node::Client, channel(process), Kind::Close, None, &[]);
+        let Some(server) = self.world.servers.get_mut(process.0 as usize) else { return };
+        let time = server.last_in.max(self.now.plus_us(TRAVEL_US));
+        server.last_in = time;
+        self.world.queue.at(time, What::ServerEof(process, Some(seq)));
+    }
+
+    fn client_says(&mut self, event: &Event) {
+        let (kind, text) = match event {
+            Event::Settled(era, version) => {
+                let era = match era {
+                    Era::Legacy => TraceEra::Legacy,
+                    Era::Modern => TraceEra::Modern,
+                };
+                (Kind::Settled(era), version.as_str().to_owned())
+            }
+            Event::Failed(failure) => (Kind::Failed, failure.to_string()),
+            Event::Downgraded(evidence) => (Kind::Downgraded, evidence.to_string()),
+            Event::Called(good) => (Kind::Called(*good), String::new()),
+            Event::EraLearned(_) | Event::Ignored => return,
+        };
+        self.record(Node::Client, Channel::None, kind, None, text.as_bytes());
+        if let Event::Called(_) = event {
+            // Some users leave at once; the others stay until nothing more happens.
+            if self.chooser.choose(Site::Linger, 2) == 0 {
+                self.world.queue.at(self.now.plus_us(TRAVEL_US), What::Shutdown);
+            }
+        }
+    }
+
+    fn client_sleeps(&mut self, wake: Option<Time>) {
+        self.wake = wake;
+        if let Some(wake) = wake {
+            self.world.queue.at(wake, What::ClientWake);
+        }
+    }
+}
