@@ -1,1 +1,25 @@
-//! (in the works)
+//! Mock MCP servers that misbehave as data tells them.
+//!
+//! A [`Persona`] is a profile (a correct server of one kind) plus quirks, in TOML. A [`Draft`] is the file as it stands, with
+//! open values; resolving them gives a concrete persona. [`Server`] plays one persona as one server process, sans-IO: the
+//! same concrete persona is played by the simulator, by a real process and under the fuzzer.
+
+mod act;
+mod doc;
+mod draft;
+mod engine;
+mod files;
+mod mutant;
+mod persona;
+mod played;
+
+pub use doc::Doc;
+pub use draft::{Draft, OpenPoint};
+pub use engine::{Server, ServerInput, ServerOutput};
+pub use files::{LoadError, load, persona, personas};
+pub use mutant::{Mutant, mutant, mutants};
+pub use persona::{
+    Act, ErrorAct, ExitAct, IdForm, LineEnd, Moment, Persona, PolicyTable, ProcessOverride, Profile, Quirk, SCHEMA,
+    Selector, SetAct, ValueSelector, Wire,
+};
+pub use played::{Played, PlayedError};

@@ -6,7 +6,7 @@ use crate::json::{Kind, Raw};
 
 /// What a capability, always an object, holds.
 #[derive(Clone, Copy)]
-enum Holds {
+pub(crate) enum Holds {
     /// Anything.
     Anything,
     /// `listChanged` and `subscribe`, booleans.
@@ -17,7 +17,7 @@ enum Holds {
     Objects,
 }
 
-type Known = [(&'static str, Holds)];
+pub(crate) type Known = [(&'static str, Holds)];
 
 /// The capabilities of a client.
 pub(crate) const CLIENT: &Known = &[

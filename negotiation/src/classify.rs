@@ -1,12 +1,14 @@
 //! What one answer to `server/discover` says, and which version follows from it.
 
+use crate::capabilities;
 use crate::codes;
-use crate::envelope::{ErrorObject, Id, Message, Outcome, read_message};
+use crate::envelope::{ErrorObject, Id, Message, Outcome, Request, Response, read_message};
+use crate::examine::Examiner;
 use crate::issue::{IssueId, IssueSink};
-use crate::json::{self, Kind, Number, Raw, RawStr};
+use crate::json::{Kind, Number, Raw, RawStr};
 use crate::limits::Limits;
 use crate::meta;
-use crate::version::Preferences;
+use crate::version::{Preferences, ProtocolVersion};
 
 /// An answer, read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,9 +94,6 @@ pub struct Unsupported {
     pub well_formed: bool,
 }
 
-const RESULT_MEMBERS: [&str; 7] =
-    ["resultType", "supportedVersions", "capabilities", "ttlMs", "cacheScope", "instructions", "_meta"];
-
 /// Classifies one response to `server/discover` and selects the version. Total: every input has an answer.
 pub fn classify_reply<'a>(
     bytes: &'a [u8],
@@ -102,235 +101,208 @@ pub fn classify_reply<'a>(
     limits: &Limits,
     issues: &mut IssueSink,
 ) -> Reply<'a> {
-    let (id, kind) = match read_message(bytes, limits, issues) {
-        Message::Request(request) => (request.id, ReplyKind::Request(request.method)),
-        Message::Notification { method, .. } => (Id::Absent, ReplyKind::Notification(method)),
-        Message::Batch | Message::NotAMessage | Message::NotJson => (Id::Absent, ReplyKind::NotAMessage),
-        Message::Response(response) => {
-            let kind = match response.outcome {
-                Outcome::Result(result) => read_result(result, bytes, preferences, issues),
-                Outcome::Error(error) => classify_error(error, bytes, preferences, issues),
+    match read_message(bytes, limits, issues) {
+        Message::Request(Request { id, method, .. }) => Reply { id, kind: ReplyKind::Request(method) },
+        Message::Notification { method, .. } => {
+            Reply { id: Id::Absent, kind: ReplyKind::Notification(method) }
+        }
+        Message::Batch | Message::NotAMessage | Message::NotJson => {
+            Reply { id: Id::Absent, kind: ReplyKind::NotAMessage }
+        }
+        Message::Response(Response { id, outcome }) => {
+            let mut reader = Reader { preferences, examiner: Examiner::new(bytes, issues) };
+            let kind = match outcome {
+                Outcome::Result(result) => reader.result(result),
+                Outcome::Error(error) => reader.error(&error),
                 Outcome::Broken => ReplyKind::Broken,
             };
-            (response.id, kind)
+            Reply { id, kind }
         }
-    };
-    Reply { id, kind }
-}
-
-fn classify_error<'a>(
-    error: ErrorObject<'a>,
-    base: &[u8],
-    preferences: &Preferences,
-    issues: &mut IssueSink,
-) -> ReplyKind<'a> {
-    match error.code {
-        code if code == codes::UNSUPPORTED_VERSION.code => {
-            ReplyKind::UnsupportedVersion(read_unsupported(error, base, preferences, issues))
-        }
-        code if codes::is_recognised_modern(code) => ReplyKind::ModernError(code),
-        code => ReplyKind::OtherError(code),
     }
 }
 
-/// NEG-06.
-fn read_unsupported(
-    error: ErrorObject<'_>,
-    base: &[u8],
-    preferences: &Preferences,
-    issues: &mut IssueSink,
-) -> Unsupported {
-    let Some(data) = error.data else {
-        issues.push(IssueId::DataMissing, 0);
-        return Unsupported { listed: Listed::default(), well_formed: false };
-    };
-    if data.kind() != Kind::Object {
-        issues.push(IssueId::DataWrongType, data.offset_in(base));
-        return Unsupported { listed: Listed::default(), well_formed: false };
-    }
-    let [supported, requested] = json::pick(base, data, ["supported", "requested"], issues);
-    match requested {
-        None => issues.push(IssueId::RequestedMissing, data.offset_in(base)),
-        Some(value) if value.kind() != Kind::String => {
-            issues.push(IssueId::RequestedWrongType, value.offset_in(base));
-        }
-        Some(_) => {}
-    }
-    let before = issues.count();
-    let listed = read_versions(supported, data, base, preferences, issues);
-    let well_formed = listed.strings > 0 && issues.count() == before;
-    if let (Some(list), Some(asked)) = (supported, requested.and_then(|text| text.as_str())) {
-        let asked = asked.decode();
-        if let Some(same) = list.elements().find(|item| item.as_str().is_some_and(|text| text.eq_str(&asked)))
-        {
-            issues.push(IssueId::RefusedVersionListed, same.offset_in(base));
-        }
-    }
-    Unsupported { listed, well_formed }
+struct Reader<'s> {
+    preferences: &'s Preferences,
+    examiner: Examiner<'s>,
 }
 
-/// A list of versions: what of it is ours. A version that stands in it twice is reported and does no harm.
-fn read_versions(
-    list: Option<Raw<'_>>,
-    parent: Raw<'_>,
-    base: &[u8],
-    preferences: &Preferences,
-    issues: &mut IssueSink,
-) -> Listed {
-    let mut listed = Listed::default();
-    let Some(list) = list else {
-        issues.push(IssueId::VersionsMissing, parent.offset_in(base));
-        return listed;
-    };
-    if list.kind() != Kind::Array {
-        issues.push(IssueId::VersionsWrongType, list.offset_in(base));
-        return listed;
+impl Reader<'_> {
+    /// DISC-02, BASE-08, CACHE-01 to CACHE-03.
+    fn result<'a>(&mut self, result: Raw<'a>) -> ReplyKind<'a> {
+        let names = [
+            "resultType",
+            "supportedVersions",
+            "capabilities",
+            "ttlMs",
+            "cacheScope",
+            "instructions",
+            "_meta",
+        ];
+        let [result_type, versions, capabilities, ttl, scope, instructions, meta] =
+            self.examiner.pick(result, names);
+        let result_type = self.result_type(result, result_type);
+        let Some(versions) = self.list(result, versions) else { return ReplyKind::OtherResult(result_type) };
+        let (listed, _) = self.versions(versions, None);
+        let capabilities = read_capabilities(result, capabilities, &mut self.examiner);
+        // A result that asks for input carries no hints (CACHE-14).
+        let hints_due = result_type != ResultType::InputRequired;
+        let (ttl_ms, ttl_fine) = self.ttl(result, ttl, hints_due);
+        let hints_fine = self.scope(result, scope, hints_due) && ttl_fine;
+        check_instructions_and_meta(instructions, meta, &mut self.examiner);
+        ReplyKind::Discovered(Discovered { listed, result_type, ttl_ms, hints_fine, capabilities })
     }
-    let mut any = false;
-    let mut legacy_set = 0_u64;
-    for item in list.elements() {
-        any = true;
-        let Some(name) = item.as_str() else {
-            issues.push(IssueId::VersionWrongType, item.offset_in(base));
-            continue;
+
+    fn result_type<'a>(&mut self, result: Raw<'a>, raw: Option<Raw<'a>>) -> ResultType<'a> {
+        let result_type = result_type_of(raw);
+        let wrong = match result_type {
+            ResultType::Complete => return result_type,
+            ResultType::InputRequired => IssueId::ResultTypeInputRequired,
+            ResultType::Absent => IssueId::ResultTypeMissing,
+            ResultType::Unknown(_) => IssueId::ResultTypeUnknown,
+            ResultType::WrongType(_) => IssueId::ResultTypeWrongType,
         };
-        listed.strings = listed.strings.saturating_add(1);
-        let place =
-            |ours: &[crate::version::ProtocolVersion]| ours.iter().position(|v| name.eq_str(v.as_str()));
-        let seen = match (place(&preferences.modern), place(&preferences.legacy)) {
-            (Some(at), _) => note(at, &mut listed.modern, &mut listed.modern_set),
-            (None, Some(at)) => note(at, &mut listed.legacy, &mut legacy_set),
-            (None, None) => false,
+        self.examiner.issue(wrong, raw.unwrap_or(result));
+        result_type
+    }
+
+    fn error<'a>(&mut self, error: &ErrorObject<'a>) -> ReplyKind<'a> {
+        match error.code {
+            code if code == codes::UNSUPPORTED_VERSION.code => {
+                ReplyKind::UnsupportedVersion(self.unsupported(error))
+            }
+            code if codes::is_recognised_modern(code) => ReplyKind::ModernError(code),
+            code => ReplyKind::OtherError(code),
+        }
+    }
+
+    /// NEG-06.
+    fn unsupported(&mut self, error: &ErrorObject<'_>) -> Unsupported {
+        let nothing = Unsupported { listed: Listed::default(), well_formed: false };
+        let data = self.examiner.required(error.data, error.raw, IssueId::DataMissing);
+        let Some(data) = self.examiner.of_kind(data, Kind::Object, IssueId::DataWrongType) else {
+            return nothing;
         };
-        if seen {
-            issues.push(IssueId::VersionDuplicate, item.offset_in(base));
+        let [supported, requested] = self.examiner.pick(data, ["supported", "requested"]);
+        self.examiner.required(requested, data, IssueId::RequestedMissing);
+        let requested = self.examiner.of_kind(requested, Kind::String, IssueId::RequestedWrongType);
+        let Some(supported) = self.list(data, supported) else { return nothing };
+        let (listed, only_strings) = self.versions(supported, requested.and_then(|version| version.as_str()));
+        Unsupported { listed, well_formed: only_strings && listed.strings > 0 }
+    }
+
+    /// A list of versions, if it is one.
+    fn list<'a>(&mut self, object: Raw<'a>, list: Option<Raw<'a>>) -> Option<Raw<'a>> {
+        let list = self.examiner.required(list, object, IssueId::VersionsMissing);
+        self.examiner.of_kind(list, Kind::Array, IssueId::VersionsWrongType)
+    }
+
+    /// What is in the list, and whether it holds strings only. `refused` is the version that should not be in it (ERR-03).
+    fn versions(&mut self, list: Raw<'_>, refused: Option<RawStr<'_>>) -> (Listed, bool) {
+        let (mut listed, mut only_strings) = (Listed::default(), true);
+        let mut seen = [None; COMPARED];
+        for element in list.elements() {
+            let Some(version) = element.as_str() else {
+                only_strings = false;
+                self.examiner.issue(IssueId::VersionWrongType, element);
+                continue;
+            };
+            if seen.iter().map_while(|earlier| *earlier).any(|earlier: RawStr<'_>| earlier == version) {
+                self.examiner.issue(IssueId::VersionDuplicate, element);
+            }
+            if let Some(slot) = seen.get_mut(listed.strings as usize) {
+                *slot = Some(version);
+            }
+            if refused == Some(version) {
+                self.examiner.issue(IssueId::RefusedVersionListed, element);
+            }
+            listed.add(version, self.preferences);
         }
-    }
-    if !any {
-        issues.push(IssueId::VersionsEmpty, list.offset_in(base));
-    }
-    listed
-}
-
-/// Keeps the best place; true if it was there before.
-fn note(at: usize, best: &mut Option<u16>, set: &mut u64) -> bool {
-    let place = u16::try_from(at).unwrap_or(u16::MAX);
-    *best = Some(best.map_or(place, |old| old.min(place)));
-    let bit = u32::try_from(at).ok().and_then(|at| 1_u64.checked_shl(at)).unwrap_or(0);
-    let seen = *set & bit != 0;
-    *set |= bit;
-    seen
-}
-
-/// DISC-02, BASE-08, CACHE-01 to CACHE-03.
-fn read_result<'a>(
-    result: Raw<'a>,
-    base: &[u8],
-    preferences: &Preferences,
-    issues: &mut IssueSink,
-) -> ReplyKind<'a> {
-    let [kind, versions, capabilities, ttl, scope, instructions, meta] =
-        json::pick(base, result, RESULT_MEMBERS, issues);
-    let at = result.offset_in(base);
-    let result_type = read_type(kind);
-    match result_type {
-        ResultType::Complete => {}
-        ResultType::InputRequired => issues.push(IssueId::ResultTypeInputRequired, at),
-        ResultType::Absent => issues.push(IssueId::ResultTypeMissing, at),
-        ResultType::Unknown(text) => {
-            issues.push(IssueId::ResultTypeUnknown, text.offset_in(base).saturating_sub(1))
+        if only_strings && listed.strings == 0 {
+            self.examiner.issue(IssueId::VersionsEmpty, list);
         }
-        ResultType::WrongType(value) => issues.push(IssueId::ResultTypeWrongType, value.offset_in(base)),
+        (listed, only_strings)
     }
-    if versions.is_none_or(|list| list.kind() != Kind::Array) {
-        read_versions(versions, result, base, preferences, issues);
-        return ReplyKind::OtherResult(result_type);
+
+    /// Milliseconds, and whether the hint is fine or odd only in a way that has a meaning (CACHE-08, CACHE-09).
+    fn ttl(&mut self, result: Raw<'_>, ttl: Option<Raw<'_>>, due: bool) -> (u64, bool) {
+        let Some(raw) = ttl else {
+            if due {
+                self.examiner.issue(IssueId::TtlMissing, result);
+            }
+            return (0, true);
+        };
+        let (wrong, fine) = match raw.as_number() {
+            Some(Number::Integer(value @ 0..)) => return (value.unsigned_abs(), true),
+            Some(Number::Huge { negative: false }) => return (u64::MAX, true),
+            Some(Number::Integer(_) | Number::Huge { negative: true }) => (IssueId::TtlNegative, true),
+            Some(Number::Fraction { .. }) => (IssueId::TtlFractional, false),
+            None => (IssueId::TtlWrongType, false),
+        };
+        self.examiner.issue(wrong, raw);
+        (0, fine)
     }
-    let listed = read_versions(versions, result, base, preferences, issues);
-    let capabilities = read_capabilities(capabilities, result, base, issues);
-    let (ttl_ms, ttl_fine) = read_ttl(ttl, result, base, issues);
-    let scope_fine = read_scope(scope, result, base, issues);
-    if let Some(text) = instructions.filter(|value| value.kind() != Kind::String) {
-        issues.push(IssueId::InstructionsWrongType, text.offset_in(base));
+
+    fn scope(&mut self, result: Raw<'_>, scope: Option<Raw<'_>>, due: bool) -> bool {
+        if scope.is_none() && !due {
+            return true;
+        }
+        let is_known = |scope: Raw<'_>| {
+            scope.as_str().is_some_and(|scope| scope.eq_str("public") || scope.eq_str("private"))
+        };
+        let scope = self.examiner.required(scope, result, IssueId::ScopeMissing);
+        self.examiner.checked(scope, is_known, IssueId::ScopeUnknown).is_some()
     }
-    let info = meta.and_then(|meta| meta.get(meta::SERVER_INFO));
-    if let Some(info) = info.filter(|info| !meta::is_implementation(*info)) {
-        issues.push(IssueId::InfoWrongType, info.offset_in(base));
-    }
-    ReplyKind::Discovered(Discovered {
-        listed,
-        result_type,
-        ttl_ms,
-        hints_fine: ttl_fine && scope_fine,
-        capabilities,
-    })
 }
 
-fn read_type(value: Option<Raw<'_>>) -> ResultType<'_> {
-    let Some(value) = value else { return ResultType::Absent };
-    match value.as_str() {
-        None => ResultType::WrongType(value),
-        Some(text) if text.eq_str("complete") => ResultType::Complete,
-        Some(text) if text.eq_str("input_required") => ResultType::InputRequired,
-        Some(text) => ResultType::Unknown(text),
+/// Among how many strings of a list a duplicate is looked for: lists are short, and this bounds the work.
+const COMPARED: usize = 32;
+
+impl Listed {
+    fn add(&mut self, version: RawStr<'_>, preferences: &Preferences) {
+        self.strings = self.strings.saturating_add(1);
+        let place = |ours: &[ProtocolVersion]| {
+            u16::try_from(ours.iter().position(|ours| version.eq_str(ours.as_str()))?).ok()
+        };
+        // Our order decides, not the server's.
+        let better = |old: Option<u16>, new: Option<u16>| old.into_iter().chain(new).min();
+        let modern = place(&preferences.modern);
+        self.modern = better(self.modern, modern);
+        self.legacy = better(self.legacy, place(&preferences.legacy));
+        self.modern_set |= modern.and_then(|at| 1_u64.checked_shl(at.into())).unwrap_or(0);
+    }
+}
+
+fn result_type_of(raw: Option<Raw<'_>>) -> ResultType<'_> {
+    let Some(raw) = raw else { return ResultType::Absent };
+    match raw.as_str() {
+        None => ResultType::WrongType(raw),
+        Some(name) if name.eq_str("complete") => ResultType::Complete,
+        Some(name) if name.eq_str("input_required") => ResultType::InputRequired,
+        Some(name) => ResultType::Unknown(name),
     }
 }
 
 fn read_capabilities<'a>(
+    result: Raw<'a>,
     capabilities: Option<Raw<'a>>,
-    result: Raw<'_>,
-    base: &[u8],
-    issues: &mut IssueSink,
+    examiner: &mut Examiner<'_>,
 ) -> Option<Raw<'a>> {
-    let Some(capabilities) = capabilities else {
-        issues.push(IssueId::CapabilitiesMissing, result.offset_in(base));
-        return None;
-    };
-    if capabilities.kind() != Kind::Object {
-        issues.push(IssueId::CapabilitiesWrongType, capabilities.offset_in(base));
-        return None;
-    }
-    for (_, value) in capabilities.members().filter(|(_, value)| value.kind() != Kind::Object) {
-        issues.push(IssueId::CapabilitiesWrongType, value.offset_in(base));
-    }
-    Some(capabilities)
+    let capabilities = examiner.required(capabilities, result, IssueId::CapabilitiesMissing);
+    let declared = examiner.of_kind(capabilities, Kind::Object, IssueId::CapabilitiesWrongType)?;
+    capabilities::check(declared, capabilities::SERVER, examiner);
+    Some(declared)
 }
 
-/// Milliseconds, and whether the hint is fine or odd only in a way that has a meaning (CACHE-08, CACHE-09).
-fn read_ttl(ttl: Option<Raw<'_>>, result: Raw<'_>, base: &[u8], issues: &mut IssueSink) -> (u64, bool) {
-    let Some(value) = ttl else {
-        issues.push(IssueId::TtlMissing, result.offset_in(base));
-        return (0, true);
-    };
-    let at = value.offset_in(base);
-    match value.as_number() {
-        Some(Number::Integer(ms)) if ms >= 0 => (ms.unsigned_abs(), true),
-        Some(Number::Integer(_) | Number::Huge { negative: true }) => {
-            issues.push(IssueId::TtlNegative, at);
-            (0, true)
-        }
-        Some(Number::Huge { negative: false }) => (u64::MAX, true),
-        Some(Number::Fraction { .. }) => {
-            issues.push(IssueId::TtlFractional, at);
-            (0, false)
-        }
-        None => {
-            issues.push(IssueId::TtlWrongType, at);
-            (0, false)
-        }
+fn check_instructions_and_meta(
+    instructions: Option<Raw<'_>>,
+    meta: Option<Raw<'_>>,
+    examiner: &mut Examiner<'_>,
+) {
+    examiner.of_kind(instructions, Kind::String, IssueId::InstructionsWrongType);
+    if let Some(meta) = meta::check_keys(meta, examiner) {
+        let [info] = examiner.pick(meta, [meta::SERVER_INFO]);
+        examiner.checked(info, meta::is_implementation, IssueId::InfoWrongType);
     }
-}
-
-fn read_scope(scope: Option<Raw<'_>>, result: Raw<'_>, base: &[u8], issues: &mut IssueSink) -> bool {
-    let Some(scope) = scope else {
-        issues.push(IssueId::ScopeMissing, result.offset_in(base));
-        return false;
-    };
-    let fine = scope.as_str().is_some_and(|text| text.eq_str("public") || text.eq_str("private"));
-    if !fine {
-        issues.push(IssueId::ScopeUnknown, scope.offset_in(base));
-    }
-    fine
 }
 
 /// What the answer to `initialize` says.
@@ -348,19 +320,19 @@ pub fn read_initialize_result<'a>(
     result: Raw<'a>,
     issues: &mut IssueSink,
 ) -> InitializeResult<'a> {
-    let [version, capabilities] = json::pick(base, result, ["protocolVersion", "capabilities"], issues);
-    match version {
-        None => issues.push(IssueId::VersionsMissing, result.offset_in(base)),
-        Some(value) if value.kind() != Kind::String => {
-            issues.push(IssueId::VersionWrongType, value.offset_in(base))
-        }
-        Some(_) => {}
-    }
-    let capabilities = read_capabilities(capabilities, result, base, issues);
-    InitializeResult { version: version.and_then(|text| text.as_str()), capabilities }
+    let examiner = &mut Examiner::new(base, issues);
+    let names = ["protocolVersion", "capabilities", "serverInfo", "instructions", "_meta"];
+    let [version, capabilities, info, instructions, meta] = examiner.pick(result, names);
+    let version = examiner.required(version, result, IssueId::ProtocolVersionMissing);
+    let version = examiner.of_kind(version, Kind::String, IssueId::ProtocolVersionWrongType);
+    let capabilities = read_capabilities(result, capabilities, examiner);
+    let info = examiner.required(info, result, IssueId::InfoMissing);
+    examiner.checked(info, meta::is_implementation, IssueId::InfoWrongType);
+    check_instructions_and_meta(instructions, meta, examiner);
+    InitializeResult { version: version.and_then(|version| version.as_str()), capabilities }
 }
 
 /// The type of the result of an ordinary request, for a client that has settled on the modern era (BASE-08 to BASE-10).
 pub fn read_result_type(result: Raw<'_>) -> ResultType<'_> {
-    read_type(result.get("resultType"))
+    result_type_of(result.get("resultType"))
 }

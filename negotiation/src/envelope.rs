@@ -1,5 +1,6 @@
 //! One JSON-RPC message: what it is, and everything that is wrong with it.
 
+use crate::examine::Examiner;
 use crate::issue::{IssueId, IssueSink};
 use crate::json::{self, Kind, Number, Raw, RawStr};
 use crate::limits::Limits;
@@ -31,11 +32,11 @@ pub enum Message<'a> {
         /// Its parameters.
         params: Option<Raw<'a>>,
     },
-    /// A response: `result` or `error`.
+    /// A response: `result` or `error`, or what can only be meant as one.
     Response(Response<'a>),
     /// An array.
     Batch,
-    /// JSON, but no message: another type, or an object with none of the members.
+    /// JSON, but no message: another type, or an object with none of the members, or with a `method` that is no string.
     NotAMessage,
     /// Not JSON within the limits.
     NotJson,
@@ -68,8 +69,9 @@ pub enum Outcome<'a> {
     Result(Raw<'a>),
     /// `error`, an object with an integer code; a missing or odd message is an issue and no more.
     Error(ErrorObject<'a>),
-    /// It has `result` or `error` and cannot be read as either: both, `error: null`, a code that is no integer, a result that
-    /// is no object, `jsonrpc` that is not "2.0". The issues say which (AMB-04).
+    /// It can only be meant as a response and cannot be read as one: both `result` and `error` or, beside an `id`, neither;
+    /// `error: null`, a code that is no integer, a result that is no object, `jsonrpc` that is not "2.0", a `method` besides.
+    /// The issues say which (AMB-04).
     Broken,
 }
 
@@ -86,144 +88,115 @@ pub struct ErrorObject<'a> {
     pub raw: Raw<'a>,
 }
 
-const MEMBERS: [&str; 6] = ["jsonrpc", "id", "method", "params", "result", "error"];
-
-/// The members of a message, as they stand.
-struct Members<'a> {
-    id: Option<Raw<'a>>,
-    method: Option<Raw<'a>>,
-    params: Option<Raw<'a>>,
-    result: Option<Raw<'a>>,
-    error: Option<Raw<'a>>,
-}
-
-/// Reads one message (one line without its newline, or one HTTP body). Total: every input has an answer.
+/// Reads one message (one line without its newline, or one HTTP body). Total: every input has an answer. The issues are
+/// those of the message itself; what its parameters, result or data hold is for others to judge.
 pub fn read_message<'a>(bytes: &'a [u8], limits: &Limits, issues: &mut IssueSink) -> Message<'a> {
     let Some(value) = json::check(bytes, limits, issues) else { return Message::NotJson };
-    let at = value.offset_in(bytes);
+    let mut examiner = Examiner::new(bytes, issues);
     match value.kind() {
-        Kind::Object => {}
+        Kind::Object => read_object(value, limits, &mut examiner),
         Kind::Array => {
-            issues.push(IssueId::Batch, at);
-            return Message::Batch;
+            examiner.issue(IssueId::Batch, value);
+            Message::Batch
         }
         _ => {
-            issues.push(IssueId::NotAnObject, at);
-            return Message::NotAMessage;
-        }
-    }
-    let [jsonrpc, id, method, params, result, error] = json::pick(bytes, value, MEMBERS, issues);
-    let members = Members { id, method, params, result, error };
-    let jsonrpc = read_jsonrpc(jsonrpc, bytes, at, issues);
-    let outcome = members.result.or(members.error);
-    match (members.method, outcome) {
-        (None, None) => {
-            issues.push(IssueId::NeitherResultNorError, at);
-            // With an id it can only be meant as a response; without one it is nothing.
-            if members.id.is_none() {
-                return Message::NotAMessage;
-            }
-            let id = json::read_id(members.id, bytes, limits, None, issues);
-            Message::Response(Response { id, outcome: Outcome::Broken })
-        }
-        (Some(method), None) => read_call(&members, method, bytes, limits, issues),
-        (method, Some(outcome)) => {
-            let id = json::read_id(members.id, bytes, limits, Some(at), issues);
-            let read = read_outcome(&members, bytes, issues);
-            if method.is_some() {
-                issues.push(IssueId::MethodAndOutcome, outcome.offset_in(bytes));
-            }
-            let broken = !jsonrpc || method.is_some();
-            Message::Response(Response { id, outcome: if broken { Outcome::Broken } else { read } })
+            examiner.issue(IssueId::NotAnObject, value);
+            Message::NotAMessage
         }
     }
 }
 
-fn read_jsonrpc(value: Option<Raw<'_>>, base: &[u8], at: usize, issues: &mut IssueSink) -> bool {
-    match value {
-        None => issues.push(IssueId::JsonrpcMissing, at),
-        Some(value) if value.as_str().is_some_and(|text| text.eq_str("2.0")) => return true,
-        Some(value) => issues.push(IssueId::JsonrpcWrong, value.offset_in(base)),
-    }
-    false
-}
-
-fn read_call<'a>(
-    members: &Members<'a>,
-    method: Raw<'a>,
-    base: &[u8],
-    limits: &Limits,
-    issues: &mut IssueSink,
-) -> Message<'a> {
-    let Some(name) = method.as_str() else {
-        issues.push(IssueId::MethodWrongType, method.offset_in(base));
-        return Message::NotAMessage;
+fn read_object<'a>(object: Raw<'a>, limits: &Limits, examiner: &mut Examiner<'_>) -> Message<'a> {
+    let names = ["jsonrpc", "id", "method", "params", "result", "error"];
+    let [jsonrpc, id, method, params, result, error] = examiner.pick(object, names);
+    let jsonrpc = examiner.required(jsonrpc, object, IssueId::JsonrpcMissing);
+    let is_right = |version: Raw<'_>| version.as_str().is_some_and(|version| version.eq_str("2.0"));
+    let jsonrpc = examiner.checked(jsonrpc, is_right, IssueId::JsonrpcWrong);
+    let (id_raw, id) = (id, read_id(id, limits, examiner));
+    let method_name =
+        examiner.of_kind(method, Kind::String, IssueId::MethodWrongType).and_then(|name| name.as_str());
+    let Some(answer) = result.or(error) else {
+        return match (method, method_name) {
+            (_, Some(method)) => {
+                let params = examiner.of_kind(params, Kind::Object, IssueId::ParamsWrongType);
+                match id {
+                    Id::Absent => Message::Notification { method, params },
+                    _ => Message::Request(Request { id, method, params }),
+                }
+            }
+            (Some(_), None) => Message::NotAMessage,
+            (None, None) => {
+                examiner.issue(IssueId::NeitherResultNorError, object);
+                // With an id it can only be meant as a response; without one it is nothing.
+                let broken = Message::Response(Response { id, outcome: Outcome::Broken });
+                if id_raw.is_some() { broken } else { Message::NotAMessage }
+            }
+        };
     };
-    let params = members.params.filter(|params| {
-        let object = params.kind() == Kind::Object;
-        if !object {
-            issues.push(IssueId::ParamsWrongType, params.offset_in(base));
-        }
-        object
-    });
-    if members.id.is_none() {
-        return Message::Notification { method: name, params };
+    if method.is_some() {
+        examiner.issue(IssueId::MethodAndOutcome, answer);
     }
-    let id = json::read_id(members.id, base, limits, None, issues);
-    Message::Request(Request { id, method: name, params })
+    if id_raw.is_none() && result.is_some() {
+        examiner.issue(IssueId::IdMissing, object);
+    }
+    let outcome = read_outcome(result, error, examiner).filter(|_| jsonrpc.is_some() && method.is_none());
+    Message::Response(Response { id, outcome: outcome.unwrap_or(Outcome::Broken) })
 }
 
-fn read_outcome<'a>(members: &Members<'a>, base: &[u8], issues: &mut IssueSink) -> Outcome<'a> {
-    match (members.result, members.error) {
+fn read_id<'a>(id: Option<Raw<'a>>, limits: &Limits, examiner: &mut Examiner<'_>) -> Id<'a> {
+    let Some(raw) = id else { return Id::Absent };
+    let (id, wrong) = match (raw.as_str(), raw.as_number()) {
+        _ if raw.text().len() > limits.id_bytes => (Id::Other(raw), IssueId::IdHuge),
+        (Some(text), _) if cfg!(planted = "id-type") => {
+            return Id::Integer(text.decode().parse().unwrap_or(0));
+        }
+        (Some(text), _) => return Id::String(text),
+        (_, Some(Number::Integer(value))) => return Id::Integer(value),
+        (_, Some(Number::Huge { .. })) => (Id::Other(raw), IssueId::IdHuge),
+        (_, Some(Number::Fraction { .. })) => (Id::Other(raw), IssueId::IdFractional),
+        _ if raw.kind() == Kind::Null => (Id::Null, IssueId::IdNull),
+        _ => (Id::Other(raw), IssueId::IdWrongType),
+    };
+    examiner.issue(wrong, raw);
+    id
+}
+
+fn read_outcome<'a>(
+    result: Option<Raw<'a>>,
+    error: Option<Raw<'a>>,
+    examiner: &mut Examiner<'_>,
+) -> Option<Outcome<'a>> {
+    let object = examiner.of_kind(result, Kind::Object, IssueId::ResultWrongType);
+    let read = error.and_then(|error| read_error(error, examiner));
+    match (result, error) {
         (Some(_), Some(error)) => {
-            issues.push(IssueId::ResultAndError, error.offset_in(base));
-            Outcome::Broken
+            examiner.issue(IssueId::ResultAndError, error);
+            None
         }
-        (Some(result), None) if result.kind() == Kind::Object => Outcome::Result(result),
-        (Some(result), None) => {
-            issues.push(IssueId::ResultWrongType, result.offset_in(base));
-            Outcome::Broken
-        }
-        (None, Some(error)) => read_error(error, base, issues).map_or(Outcome::Broken, Outcome::Error),
-        (None, None) => Outcome::Broken,
+        (Some(_), None) => object.map(Outcome::Result),
+        (None, _) => read.map(Outcome::Error),
     }
 }
 
-fn read_error<'a>(error: Raw<'a>, base: &[u8], issues: &mut IssueSink) -> Option<ErrorObject<'a>> {
-    let at = error.offset_in(base);
-    match error.kind() {
-        Kind::Object => {}
-        Kind::Null => {
-            issues.push(IssueId::ErrorNull, at);
-            return None;
-        }
-        _ => {
-            issues.push(IssueId::ErrorWrongType, at);
-            return None;
-        }
-    }
-    let [code, message, data] = json::pick(base, error, ["code", "message", "data"], issues);
-    match message {
-        None => issues.push(IssueId::MessageMissing, at),
-        Some(message) if message.kind() != Kind::String => {
-            issues.push(IssueId::MessageWrongType, message.offset_in(base));
-        }
-        Some(_) => {}
-    }
-    let Some(code) = code else {
-        issues.push(IssueId::CodeMissing, at);
-        return None;
+fn read_error<'a>(error: Raw<'a>, examiner: &mut Examiner<'_>) -> Option<ErrorObject<'a>> {
+    let wrong = if error.kind() == Kind::Null { IssueId::ErrorNull } else { IssueId::ErrorWrongType };
+    examiner.of_kind(Some(error), Kind::Object, wrong)?;
+    let [code, message, data] = examiner.pick(error, ["code", "message", "data"]);
+    let code = examiner.required(code, error, IssueId::CodeMissing);
+    let code = code.and_then(|code| read_code(code, examiner));
+    let message = examiner.required(message, error, IssueId::MessageMissing);
+    let message = examiner.of_kind(message, Kind::String, IssueId::MessageWrongType);
+    Some(ErrorObject { code: code?, message: message.and_then(|message| message.as_str()), data, raw: error })
+}
+
+fn read_code(code: Raw<'_>, examiner: &mut Examiner<'_>) -> Option<i64> {
+    let wrong = match code.as_number() {
+        Some(Number::Integer(code)) => return Some(code),
+        Some(Number::Fraction { .. }) => IssueId::CodeFractional,
+        Some(Number::Huge { .. }) => IssueId::CodeHuge,
+        None if code.kind() == Kind::String => IssueId::CodeString,
+        None => IssueId::CodeWrongType,
     };
-    let wrong = match (code.kind(), code.as_number()) {
-        (_, Some(Number::Integer(code))) => {
-            let message = message.and_then(|text| text.as_str());
-            return Some(ErrorObject { code, message, data, raw: error });
-        }
-        (Kind::String, _) => IssueId::CodeString,
-        (_, Some(Number::Fraction { .. })) => IssueId::CodeFractional,
-        (_, Some(Number::Huge { .. })) => IssueId::CodeHuge,
-        _ => IssueId::CodeWrongType,
-    };
-    issues.push(wrong, code.offset_in(base));
+    examiner.issue(wrong, code);
     None
 }

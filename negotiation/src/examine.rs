@@ -30,7 +30,11 @@ impl<'s> Examiner<'s> {
     }
 
     /// The members of these names, in one pass; a name that comes twice is an issue.
-    pub(crate) fn pick<'a, const N: usize>(&mut self, object: Raw<'a>, names: [&str; N]) -> [Option<Raw<'a>>; N] {
+    pub(crate) fn pick<'a, const N: usize>(
+        &mut self,
+        object: Raw<'a>,
+        names: [&str; N],
+    ) -> [Option<Raw<'a>>; N] {
         let mut slots = [None; N];
         for (key, value) in object.members() {
             let place = names.iter().position(|name| key.eq_str(name));
@@ -57,7 +61,12 @@ impl<'s> Examiner<'s> {
     }
 
     /// The value itself, if it is of this type; a value of another type is an issue, none is not.
-    pub(crate) fn of_kind<'a>(&mut self, value: Option<Raw<'a>>, kind: Kind, wrong: IssueId) -> Option<Raw<'a>> {
+    pub(crate) fn of_kind<'a>(
+        &mut self,
+        value: Option<Raw<'a>>,
+        kind: Kind,
+        wrong: IssueId,
+    ) -> Option<Raw<'a>> {
         self.checked(value, |value| value.kind() == kind, wrong)
     }
 

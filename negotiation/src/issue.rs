@@ -52,9 +52,9 @@ issue_ids! {
     IdWrongType,
     /// Both `result` and `error` (LEG-34), at the value of `error`.
     ResultAndError,
-    /// Neither `result` nor `error`, nor `method`.
+    /// Neither `result` nor `error`, nor `method`. With an `id` it is read as a broken response, without one as nothing.
     NeitherResultNorError,
-    /// `method` together with `result` or `error`, at the value of `method`; a string there makes it a request all the same.
+    /// `method` together with `result` or `error`, at the value of the latter. It is read as a broken response.
     MethodAndOutcome,
     /// `method` is no string.
     MethodWrongType,
@@ -163,12 +163,16 @@ pub struct Issue {
     pub offset: u32,
 }
 
-/// Keeps the first 32 issues and counts the rest.
+/// Keeps the first 32 issues, counts the rest, and knows of each [`IssueId`] whether it was among them all.
 #[derive(Clone, Debug)]
 pub struct IssueSink {
     kept: [Issue; Self::KEPT],
     count: u32,
+    /// One bit an id.
+    seen: u128,
 }
+
+const _: () = assert!(IssueId::ALL.len() <= u128::BITS as usize);
 
 impl IssueSink {
     /// How many are kept.
@@ -176,7 +180,7 @@ impl IssueSink {
 
     /// An empty sink.
     pub const fn new() -> Self {
-        Self { kept: [Issue { id: IssueId::NotJson, offset: 0 }; Self::KEPT], count: 0 }
+        Self { kept: [Issue { id: IssueId::NotJson, offset: 0 }; Self::KEPT], count: 0, seen: 0 }
     }
 
     /// Adds an issue.
@@ -185,6 +189,7 @@ impl IssueSink {
             *slot = Issue { id, offset: u32::try_from(offset).unwrap_or(u32::MAX) };
         }
         self.count = self.count.saturating_add(1);
+        self.seen |= 1 << id as u32;
     }
 
     /// The issues that were kept, in the order in which they were found.
@@ -197,14 +202,15 @@ impl IssueSink {
         self.count
     }
 
-    /// True if this issue was kept.
+    /// True if this issue was found, kept or not.
     pub fn has(&self, id: IssueId) -> bool {
-        self.issues().iter().any(|issue| issue.id == id)
+        self.seen & 1 << id as u32 != 0
     }
 
     /// Forgets them all.
     pub fn clear(&mut self) {
         self.count = 0;
+        self.seen = 0;
     }
 }
 

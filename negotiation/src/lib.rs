@@ -8,10 +8,12 @@
 //!
 //! Nothing here reads a clock, allocates without bound, or panics on any input.
 
+mod capabilities;
 pub mod classify;
 pub mod client;
 pub mod codes;
 pub mod envelope;
+mod examine;
 pub mod gate;
 pub mod http;
 pub mod issue;

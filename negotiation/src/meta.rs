@@ -1,7 +1,9 @@
-//! `_meta`: the keys of the specification, the grammar of all others, what a modern request must carry.
+//! `_meta`: the specification's keys, the grammar of all others, what a modern request must carry, and what writes it.
 
+use crate::capabilities;
+use crate::examine::Examiner;
 use crate::issue::{IssueId, IssueSink};
-use crate::json::{self, Kind, Raw, RawStr, write_string};
+use crate::json::{Kind, Raw, RawStr, write_string};
 
 /// The version of a request. Required (META-01).
 pub const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
@@ -16,8 +18,9 @@ pub const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 /// The subscription that a notification belongs to.
 pub const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 
-const KEYS: [&str; 4] = [PROTOCOL_VERSION, CLIENT_INFO, CLIENT_CAPABILITIES, LOG_LEVEL];
-const LEVELS: [&str; 8] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
+/// The known values of [`LOG_LEVEL`], least severe first.
+pub const LOG_LEVELS: [&str; 8] =
+    ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 
 /// True if a key keeps the grammar (META-13): an optional dotted prefix closed by a slash, and a name.
 pub fn key_is_valid(key: &str) -> bool {
@@ -25,24 +28,24 @@ pub fn key_is_valid(key: &str) -> bool {
     prefix.is_none_or(|prefix| prefix.split('.').all(label_is_valid)) && name_is_valid(name)
 }
 
+/// True if the key's prefix is reserved for MCP (META-14): its second label is `modelcontextprotocol` or `mcp`.
+pub fn is_reserved_prefix(key: &str) -> bool {
+    let second = key.split_once('/').and_then(|(prefix, _)| prefix.split('.').nth(1));
+    matches!(second, Some("modelcontextprotocol" | "mcp"))
+}
+
 fn label_is_valid(label: &str) -> bool {
     let bytes = label.as_bytes();
     bytes.first().is_some_and(u8::is_ascii_alphabetic)
         && bytes.last().is_some_and(u8::is_ascii_alphanumeric)
-        && bytes.iter().all(|b| b.is_ascii_alphanumeric() || *b == b'-')
+        && bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'-')
 }
 
 fn name_is_valid(name: &str) -> bool {
     let bytes = name.as_bytes();
-    let ends = [bytes.first(), bytes.last()];
-    ends.iter().flatten().all(|b| b.is_ascii_alphanumeric())
-        && bytes.iter().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(b))
-}
-
-/// True if the key's prefix is reserved for MCP (META-14): its second label is `modelcontextprotocol` or `mcp`.
-pub fn is_reserved(key: &str) -> bool {
-    let second = key.split_once('/').and_then(|(prefix, _)| prefix.split('.').nth(1));
-    matches!(second, Some("modelcontextprotocol" | "mcp"))
+    let mut ends = [bytes.first(), bytes.last()].into_iter().flatten();
+    ends.all(u8::is_ascii_alphanumeric)
+        && bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(byte))
 }
 
 /// What the `_meta` of a request says.
@@ -64,81 +67,65 @@ pub struct RequestMeta<'a> {
     pub log_level_fine: bool,
 }
 
-/// Reads the `_meta` of a request's params; `base` is the message that they are a slice of. Everything that breaks META-01,
-/// META-13, META-20, META-22 or DISC-08 is an issue.
+/// Reads the `_meta` of a modern request's parameters; `base` is the message that they are a slice of, for offsets. The
+/// issues are what breaks META-01, META-13, META-20, META-22, DISC-07 or DISC-08. A `_meta` that is absent or no object is
+/// one issue, not one for each field that it lacks.
 pub fn read_request_meta<'a>(
     base: &[u8],
     params: Option<Raw<'a>>,
     issues: &mut IssueSink,
 ) -> RequestMeta<'a> {
-    let mut read = RequestMeta { log_level_fine: true, ..RequestMeta::default() };
-    let at = params.map_or(0, |params| params.offset_in(base));
-    let Some(meta) = params.and_then(|params| params.get("_meta")) else {
-        issues.push(IssueId::MetaMissing, at);
-        return read;
+    let examiner = &mut Examiner::new(base, issues);
+    let nothing = RequestMeta { log_level_fine: true, ..RequestMeta::default() };
+    let Some(params) = params else {
+        examiner.issue_at_message(IssueId::MetaMissing);
+        return nothing;
     };
-    let at = meta.offset_in(base);
-    if meta.kind() != Kind::Object {
-        issues.push(IssueId::MetaWrongType, at);
-        return read;
+    let [meta] = examiner.pick(params, ["_meta"]);
+    let meta = examiner.required(meta, params, IssueId::MetaMissing);
+    let Some(meta) = check_keys(meta, examiner) else { return nothing };
+    let names = [PROTOCOL_VERSION, CLIENT_INFO, CLIENT_CAPABILITIES, LOG_LEVEL];
+    let [version, client_info, capabilities, log_level] = examiner.pick(meta, names);
+    examiner.required(version, meta, IssueId::MetaVersionMissing);
+    let version_string = examiner.of_kind(version, Kind::String, IssueId::MetaVersionWrongType);
+    examiner.checked(client_info, is_implementation, IssueId::InfoWrongType);
+    examiner.required(capabilities, meta, IssueId::MetaCapabilitiesMissing);
+    let declared = examiner.of_kind(capabilities, Kind::Object, IssueId::MetaCapabilitiesWrongType);
+    if let Some(declared) = declared {
+        capabilities::check(declared, capabilities::CLIENT, examiner);
     }
-    read.present = true;
-    let [version, info, capabilities, level] = json::pick(base, meta, KEYS, issues);
-    for (key, _) in meta.members() {
-        if !key_is_valid(&key.decode()) {
-            issues.push(IssueId::MetaKeyInvalid, key.offset_in(base).saturating_sub(1));
-        }
+    let known_level = examiner.checked(log_level, is_log_level, IssueId::LogLevelUnknown);
+    RequestMeta {
+        present: true,
+        version_present: version.is_some(),
+        version: version_string.and_then(|version| version.as_str()),
+        capabilities_present: capabilities.is_some(),
+        capabilities: declared,
+        client_info,
+        log_level_fine: known_level == log_level,
     }
-    read_required([version, capabilities], at, base, &mut read, issues);
-    read.client_info = info;
-    if let Some(info) = read.client_info.filter(|info| !is_implementation(*info)) {
-        issues.push(IssueId::InfoWrongType, info.offset_in(base));
-    }
-    if let Some(level) = level {
-        read.log_level_fine =
-            level.as_str().is_some_and(|text| LEVELS.iter().any(|known| text.eq_str(known)));
-        if !read.log_level_fine {
-            issues.push(IssueId::LogLevelUnknown, level.offset_in(base));
-        }
-    }
-    read
 }
 
-fn read_required<'a>(
-    [version, capabilities]: [Option<Raw<'a>>; 2],
-    at: usize,
-    base: &[u8],
-    read: &mut RequestMeta<'a>,
-    issues: &mut IssueSink,
-) {
-    match version {
-        None => issues.push(IssueId::MetaVersionMissing, at),
-        Some(version) => {
-            read.version_present = true;
-            read.version = version.as_str();
-            if read.version.is_none() {
-                issues.push(IssueId::MetaVersionWrongType, version.offset_in(base));
-            }
-        }
+/// The `_meta` itself, if it is an object; its type and its keys are issues.
+pub(crate) fn check_keys<'a>(meta: Option<Raw<'a>>, examiner: &mut Examiner<'_>) -> Option<Raw<'a>> {
+    let meta = examiner.of_kind(meta, Kind::Object, IssueId::MetaWrongType)?;
+    for (key, _) in meta.members().filter(|(key, _)| !key_is_valid(&key.decode())) {
+        examiner.issue_at_key(IssueId::MetaKeyInvalid, key);
     }
-    match capabilities {
-        None => issues.push(IssueId::MetaCapabilitiesMissing, at),
-        Some(capabilities) => {
-            read.capabilities_present = true;
-            read.capabilities = Some(capabilities).filter(|value| value.kind() == Kind::Object);
-            if read.capabilities.is_none() {
-                issues.push(IssueId::MetaCapabilitiesWrongType, capabilities.offset_in(base));
-            }
-        }
-    }
+    Some(meta)
 }
 
 /// DISC-08: an object with the strings `name` and `version`.
-pub(crate) fn is_implementation(value: Raw<'_>) -> bool {
-    ["name", "version"].iter().all(|name| value.get(name).is_some_and(|text| text.kind() == Kind::String))
+pub(crate) fn is_implementation(info: Raw<'_>) -> bool {
+    ["name", "version"].iter().all(|name| info.get(name).is_some_and(|text| text.kind() == Kind::String))
 }
 
-/// Appends `"_meta":{…}` for a modern request: version (left out if `None`), client and capabilities (a JSON object).
+fn is_log_level(level: Raw<'_>) -> bool {
+    level.as_str().is_some_and(|level| LOG_LEVELS.iter().any(|known| level.eq_str(known)))
+}
+
+/// Appends `"_meta":{…}`, the member that every modern request has among its parameters (META-01, META-04). Without a
+/// version it breaks META-01. `capabilities` is the JSON text of an object.
 pub fn write_request_meta(
     out: &mut Vec<u8>,
     version: Option<&str>,
@@ -148,19 +135,22 @@ pub fn write_request_meta(
 ) {
     out.extend_from_slice(b"\"_meta\":{");
     if let Some(version) = version {
-        write_string(out, PROTOCOL_VERSION);
-        out.push(b':');
+        write_key(out, PROTOCOL_VERSION);
         write_string(out, version);
         out.push(b',');
     }
-    write_string(out, CLIENT_INFO);
-    out.extend_from_slice(b":{\"name\":");
+    write_key(out, CLIENT_INFO);
+    out.extend_from_slice(b"{\"name\":");
     write_string(out, client_name);
     out.extend_from_slice(b",\"version\":");
     write_string(out, client_version);
     out.extend_from_slice(b"},");
-    write_string(out, CLIENT_CAPABILITIES);
-    out.push(b':');
+    write_key(out, CLIENT_CAPABILITIES);
     out.extend_from_slice(capabilities.as_bytes());
     out.push(b'}');
+}
+
+fn write_key(out: &mut Vec<u8>, key: &str) {
+    write_string(out, key);
+    out.push(b':');
 }

@@ -255,7 +255,11 @@ mod tests {
     fn values_are_stable_and_below_the_bound() {
         let mut chooser = Seeded::new(1);
         let values: Vec<u32> = (0..6).map(|_| chooser.choose(Site::Persona, 100)).collect();
-        assert_eq!(values, [54, 0, 36, 91, 88, 39], "a change here changes every seed that anybody wrote down");
+        assert_eq!(
+            values,
+            [54, 0, 36, 91, 88, 39],
+            "a change here changes every seed that anybody wrote down"
+        );
         assert!((0..1000).all(|_| chooser.choose(Site::Mode, 3) < 3));
         assert_eq!(chooser.choose(Site::Mode, 0), 0);
     }

@@ -1,1 +1,18 @@
-//! (in the works)
+//! The deterministic simulator: every decision goes through one [`Chooser`], every run becomes one recording.
+//!
+//! [`draw`] makes a [`Case`] from decisions, [`World`] runs it, [`Campaign`] runs many and judges each; [`replay`] runs a trace
+//! file again.
+
+mod campaign;
+mod case;
+mod chooser;
+mod draw;
+mod replay;
+mod world;
+
+pub use campaign::{Campaign, Found, Progress};
+pub use case::{Case, ClientSide, ServerSide};
+pub use chooser::{Bytes, Chooser, Recorder, Replay, Seeded, Site};
+pub use draw::{Drawer, Setup};
+pub use replay::{FullRun, record, replay};
+pub use world::{MAX_EVENTS, World};

@@ -1,9 +1,10 @@
 //! The legacy era: the handshake, and requests of its session.
 
-use super::{EraChange, Gate, InitializeCode, UnknownInitialize, write};
-use crate::codes::{self, ErrorCode};
+use super::{EraChange, Gate, GateEvent, InitializeCode, UnknownInitialize, VersionData};
+use crate::codes;
 use crate::envelope::Request;
-use crate::json::{Kind, RawStr};
+use crate::json::RawStr;
+use crate::version::Era;
 
 impl Gate {
     /// LEG-02, LEG-03, ERA-22: a version of ours is echoed, any other is countered, a modern one never agreed on.
@@ -13,64 +14,58 @@ impl Gate {
             return self.refuse(&request.id, codes::INVALID_REQUEST);
         }
         let Some(asked) = asked(request) else { return self.refuse(&request.id, codes::INVALID_PARAMS) };
-        let policy = self.policy();
-        let known = policy.legacy.iter().find(|ours| asked.eq_str(ours.as_str()));
-        let agreed = match (known, policy.unknown_initialize) {
-            (Some(version), _) => version.as_str(),
-            (None, UnknownInitialize::CounterOffer) => match policy.legacy.first() {
-                Some(best) => best.as_str(),
-                None => return self.refuse(&request.id, codes::INTERNAL_ERROR),
-            },
-            (None, UnknownInitialize::Refuse) => {
-                let listed = write::version_array(policy.legacy.iter());
-                let data = self.version_data(&listed, asked.raw(), false);
-                return self.write_error(
-                    &request.id,
-                    codes::INVALID_PARAMS.code,
-                    "Unsupported protocol version",
-                    Some(&data),
-                );
-            }
+        let legacy = &self.prepared.policy.legacy;
+        let known = legacy.iter().position(|ours| asked.eq_str(ours.as_str()));
+        let agreed = match self.policy().unknown_initialize {
+            UnknownInitialize::CounterOffer => known.or(Some(0)),
+            UnknownInitialize::Refuse => known,
         };
-        let agreed: Box<str> = agreed.into();
-        self.write_initialize_result(&request.id, &agreed);
-        self.session = Some(agreed);
+        let Some((place, name)) = agreed.and_then(|place| Some((place, self.prepared.legacy.get(place)?)))
+        else {
+            let data = VersionData { supported: &self.prepared.listed_legacy, requested: Some(asked.raw()) };
+            let (code, message) = (codes::INVALID_PARAMS.code, codes::UNSUPPORTED_VERSION.message);
+            return self.out.error(&request.id, code, message, Some(data));
+        };
+        let members = ["\"protocolVersion\":", name, &self.prepared.initialize];
+        self.out.result(&request.id, &members, GateEvent::HandshakeDone(place));
+        self.session = Some(place);
     }
 
     /// ERA-13, ERA-17, AMB-26: `initialize` at a modern-only server. The data names the versions served here.
     pub(super) fn refuse_initialize(&mut self, request: &Request<'_>) {
         let asked = asked(request);
-        let requested = asked.map(|version| version.raw()).unwrap_or_default();
         // -32022 must say which version was asked for, and must not list the one that it refuses (ERR-03).
-        let listed =
-            asked.is_some_and(|asked| self.policy().modern.iter().any(|ours| asked.eq_str(ours.as_str())));
-        let code: ErrorCode = match self.policy().initialize_code {
-            InitializeCode::UnsupportedVersion if asked.is_some() && !listed => codes::UNSUPPORTED_VERSION,
+        let listed = |asked: RawStr<'_>| self.policy().modern.iter().any(|ours| asked.eq_str(ours.as_str()));
+        let code = match self.policy().initialize_code {
+            InitializeCode::UnsupportedVersion if asked.is_some_and(|asked| !listed(asked)) => {
+                codes::UNSUPPORTED_VERSION
+            }
             InitializeCode::UnsupportedVersion | InitializeCode::MethodNotFound => codes::METHOD_NOT_FOUND,
             InitializeCode::InvalidParams => codes::INVALID_PARAMS,
         };
-        let data = self.version_data(&self.prepared.listed, requested, asked.is_none());
-        self.write_error(&request.id, code.code, code.message, Some(&data));
+        let requested = asked.map(|version| version.raw());
+        let data = VersionData { supported: &self.prepared.listed, requested };
+        self.out.error(&request.id, code.code, code.message, Some(data));
     }
 
     /// Requests without modern `_meta` at a legacy server, or in the session of a dual-era one.
     pub(super) fn on_legacy(&mut self, request: &Request<'_>) {
+        let served = |method| GateEvent::Served { era: Era::Legacy, method };
         if request.method.eq_str("ping") {
-            return self.write_legacy_result(&request.id, "");
+            return self.out.result(&request.id, &[], served(None));
         }
-        match self.method(request) {
-            None => self.refuse(&request.id, codes::METHOD_NOT_FOUND),
-            Some(_) if self.session.is_none() => {
-                self.write_error(&request.id, codes::INVALID_REQUEST.code, "Server not initialized", None);
-            }
-            Some(method) => {
-                let result = self.prepared.policy.methods.get(method).map(|method| method.result.clone());
-                self.write_legacy_result(&request.id, &result.unwrap_or_default());
-            }
+        let Some(place) = self.method(request) else {
+            return self.refuse(&request.id, codes::METHOD_NOT_FOUND);
+        };
+        if self.session.is_none() {
+            let code = codes::INVALID_REQUEST.code;
+            return self.out.error(&request.id, code, "Server not initialized", None);
         }
+        let members = self.prepared.methods.get(place).map_or("", |method| &method.legacy);
+        self.out.result(&request.id, &[members], served(Some(place)));
     }
 }
 
 fn asked<'a>(request: &Request<'a>) -> Option<RawStr<'a>> {
-    request.params.filter(|params| params.kind() == Kind::Object)?.get("protocolVersion")?.as_str()
+    request.params?.get("protocolVersion")?.as_str()
 }

@@ -3,15 +3,17 @@
 //! A modern request is judged by itself alone (META-08); only `initialize` leaves something behind: the legacy session of its
 //! process (ERA-14). Like the client's machine, the gate is handed inputs and drained of outputs.
 
+mod batch;
 mod deviations;
 mod legacy;
 mod modern;
 mod policy;
+mod prepared;
 mod write;
 
-use std::collections::VecDeque;
-use std::ops::Range;
 use std::sync::Arc;
+
+use thiserror::Error;
 
 #[cfg(feature = "deviations")]
 pub use deviations::GateDeviations;
@@ -19,14 +21,18 @@ pub use policy::{
     BareRequest, BrokenRequest, CheckOrder, EraChange, GatePolicy, InitializeCode, InitializeWithMeta,
     LegacyByMeta, NestedTypes, RemovedMethod, ServedMethod, UnknownInitialize, UnreadableId,
 };
+pub use prepared::Prepared;
+pub use write::{GateEvent, GateOutput};
 
 use crate::codes::{self, ErrorCode};
 use crate::envelope::{Id, Message, Request, read_message};
 use crate::issue::{IssueId, IssueSink};
+use crate::json;
 use crate::limits::Limits;
 use crate::lines::{Line, Lines};
 use crate::meta::{RequestMeta, read_request_meta};
 use crate::time::Time;
+use write::{Outbox, VersionData};
 
 /// What a gate is told.
 #[derive(Clone, Copy, Debug)]
@@ -35,73 +41,52 @@ pub enum GateInput<'a> {
     Bytes(&'a [u8]),
     /// One whole message: a line without its newline, or an HTTP body.
     Message(&'a [u8]),
-    /// Standard input has ended.
+    /// Standard input has ended. A last line without its newline is no message (STDIO-01), and dropped.
     Eof,
 }
 
-/// What a gate says.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum GateOutput {
-    /// One message with its newline: a range of the caller's buffer.
-    Write(Range<usize>),
-    /// Exit now (STDIO-07).
-    Exit,
+/// The caller broke the contract; the gate is unchanged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum GateMisuse {
+    /// Time ran back.
+    #[error("time ran back")]
+    TimeRanBack,
+    /// An input after [`GateInput::Eof`].
+    #[error("standard input had ended")]
+    Ended,
 }
 
-/// A policy with what follows from it, made once and shared by every gate.
-#[derive(Clone, Debug)]
-pub struct Prepared {
-    policy: GatePolicy,
-    /// The versions that the server says it supports, as a JSON array.
-    listed: String,
-    capabilities: String,
-}
-
-impl Prepared {
-    /// Prepares a policy.
-    pub fn new(policy: GatePolicy) -> Self {
-        let with_legacy = policy.list_legacy || policy.legacy_by_meta == LegacyByMeta::Serve;
-        let legacy = policy.legacy.iter().filter(|_| with_legacy);
-        let listed = write::version_array(policy.modern.iter().chain(legacy));
-        let capabilities = write::capabilities(&policy.methods);
-        Self { policy, listed, capabilities }
-    }
-
-    /// The policy.
-    pub fn policy(&self) -> &GatePolicy {
-        &self.policy
-    }
-}
-
-/// One server process, or one legacy session over HTTP.
+/// One server process, or one legacy session over HTTP. Sans-IO and deterministic.
 #[derive(Clone, Debug)]
 pub struct Gate {
     prepared: Arc<Prepared>,
     deviations: deviations::GateDeviations,
     limits: Limits,
+    now: Time,
     lines: Lines,
     issues: IssueSink,
-    /// The version that `initialize` agreed on.
-    session: Option<Box<str>>,
+    /// What `initialize` agreed on: a place in [`GatePolicy::legacy`].
+    session: Option<usize>,
     /// A modern request was served on this process (AMB-18).
     was_modern: bool,
-    queue: VecDeque<GateOutput>,
-    bytes: Vec<u8>,
+    ended: bool,
+    out: Outbox,
 }
 
 impl Gate {
     /// A gate that has seen nothing yet.
     pub fn new(prepared: Arc<Prepared>) -> Self {
         Self {
+            out: Outbox::new(prepared.policy.unreadable_id),
             prepared,
             deviations: deviations::GateDeviations::default(),
             limits: Limits::DEFAULT,
+            now: Time::ZERO,
             lines: Lines::new(),
             issues: IssueSink::new(),
             session: None,
             was_modern: false,
-            queue: VecDeque::new(),
-            bytes: Vec::new(),
+            ended: false,
         }
     }
 
@@ -109,83 +94,135 @@ impl Gate {
     #[cfg(feature = "deviations")]
     #[must_use]
     pub fn with_deviations(mut self, deviations: GateDeviations) -> Self {
+        self.out.other_id_type = deviations.other_id_type;
         self.deviations = deviations;
         self
     }
 
-    /// Tells the gate what happened. It decides by content alone; the time is there for symmetry with the client.
-    pub fn handle_input(&mut self, _now: Time, input: GateInput<'_>) {
+    /// Tells the gate what happened. It decides by content alone; the time must only not run back, as in the client.
+    ///
+    /// # Errors
+    ///
+    /// [`GateMisuse`], if time runs back or standard input had ended.
+    pub fn handle_input(&mut self, now: Time, input: GateInput<'_>) -> Result<(), GateMisuse> {
+        if now < self.now {
+            return Err(GateMisuse::TimeRanBack);
+        }
+        if self.ended {
+            return Err(GateMisuse::Ended);
+        }
+        self.now = now;
         match input {
+            GateInput::Bytes(bytes) => self.on_bytes(bytes),
             GateInput::Message(message) => self.on_message(message),
-            GateInput::Eof => self.queue.push_back(GateOutput::Exit),
-            GateInput::Bytes(bytes) => {
-                let mut lines = std::mem::take(&mut self.lines);
-                lines.push(bytes);
-                while let Some(line) = lines.next(&self.limits) {
-                    match line {
-                        Line::Whole(line) => self.on_message(line),
-                        Line::TooLong => self.refuse_broken(codes::INVALID_REQUEST),
-                    }
-                }
-                self.lines = lines;
+            GateInput::Eof => {
+                self.ended = true;
+                self.out.exit();
             }
         }
+        Ok(())
     }
 
-    /// The next output. Bytes are appended to `buf`, ranges are of `buf`.
+    /// The next output, `None` when there is no more. Bytes are appended to `buf`, ranges are of `buf`. Drain it after
+    /// every input: what was polled is freed at `None`.
     pub fn poll_output(&mut self, buf: &mut Vec<u8>) -> Option<GateOutput> {
-        let output = self.queue.pop_front();
-        match output {
-            Some(GateOutput::Write(range)) => {
-                let start = buf.len();
-                buf.extend_from_slice(self.bytes.get(range).unwrap_or_default());
-                Some(GateOutput::Write(start..buf.len()))
-            }
-            Some(GateOutput::Exit) => Some(GateOutput::Exit),
-            None => {
-                self.bytes.clear();
-                None
+        self.out.poll(buf)
+    }
+
+    /// The place in [`GatePolicy::legacy`] of the version that `initialize` agreed on, if it did.
+    pub fn session(&self) -> Option<usize> {
+        self.session
+    }
+
+    fn on_bytes(&mut self, bytes: &[u8]) {
+        let mut lines = std::mem::take(&mut self.lines);
+        lines.push(bytes);
+        while let Some(line) = lines.next(&self.limits) {
+            match line {
+                Line::Whole(line) => self.on_message(line),
+                Line::TooLong => self.refuse_broken(&Id::Absent, codes::PARSE_ERROR),
             }
         }
+        self.lines = lines;
     }
 
     fn policy(&self) -> &GatePolicy {
         &self.prepared.policy
     }
 
+    /// Notifications and responses are never answered (BASE-11), nor is a blank line, which is no message (AMB-07).
     fn on_message(&mut self, message: &[u8]) {
-        self.issues.clear();
-        match read_message(message, &self.limits, &mut self.issues) {
-            Message::Request(request) => self.on_request(message, &request),
-            Message::Notification { .. } | Message::Response(_) => {}
-            Message::NotJson => self.refuse_broken(codes::PARSE_ERROR),
-            Message::Batch | Message::NotAMessage => self.refuse_broken(codes::INVALID_REQUEST),
+        if message.trim_ascii().is_empty() {
+            return;
+        }
+        match self.read(message) {
+            Message::Batch => self.on_batch(message),
+            read => self.on_read(message, &read),
         }
     }
 
-    /// AMB-04. A blank line is no message and no request either: nobody answers it.
-    fn refuse_broken(&mut self, code: ErrorCode) {
+    fn read<'a>(&mut self, message: &'a [u8]) -> Message<'a> {
+        self.issues.clear();
+        read_message(message, &self.limits, &mut self.issues)
+    }
+
+    fn on_read(&mut self, message: &[u8], read: &Message<'_>) {
+        match read {
+            Message::Request(request) => self.on_request(message, request),
+            Message::Notification { .. } | Message::Response(_) => {}
+            Message::NotJson => self.refuse_broken(&Id::Absent, codes::PARSE_ERROR),
+            Message::Batch | Message::NotAMessage => {
+                let id = self.id_of(message);
+                self.refuse_broken(&id, codes::INVALID_REQUEST);
+            }
+        }
+    }
+
+    /// The id of what is no message but may have one, such as a request whose method is a number (BASE-05).
+    fn id_of<'a>(&mut self, message: &'a [u8]) -> Id<'a> {
+        let value = json::check(message, &self.limits, &mut self.issues);
+        let id = value.and_then(|value| value.get("id"));
+        let Some(id) = id.filter(|id| id.text().len() <= self.limits.id_bytes) else { return Id::Absent };
+        let text = id.as_str().map(Id::String);
+        text.or(id.as_integer().map(Id::Integer)).unwrap_or(Id::Absent)
+    }
+
+    fn refuse(&mut self, id: &Id<'_>, code: ErrorCode) {
+        self.out.error(id, code.code, code.message, None);
+    }
+
+    /// AMB-04.
+    fn refuse_broken(&mut self, id: &Id<'_>, code: ErrorCode) {
         if self.policy().broken_request == BrokenRequest::Answer {
-            self.write_error(&Id::Absent, code.code, code.message, None);
+            self.refuse(id, code);
         }
     }
 
     fn on_request(&mut self, message: &[u8], request: &Request<'_>) {
-        let invalid = [IssueId::JsonrpcMissing, IssueId::JsonrpcWrong].iter().any(|id| self.issues.has(*id));
-        if invalid || matches!(request.id, Id::Null | Id::Other(_)) {
-            return self.refuse_broken(codes::INVALID_REQUEST);
+        let id = readable(request.id);
+        let broken = [IssueId::JsonrpcMissing, IssueId::JsonrpcWrong, IssueId::MethodAndOutcome];
+        if id == Id::Absent || self.has_any(&broken) {
+            return self.refuse_broken(&id, codes::INVALID_REQUEST);
         }
-        if self.issues.has(IssueId::ParamsWrongType) {
-            return self.refuse(&request.id, codes::INVALID_PARAMS);
-        }
+        let wrong_params = self.has_any(&[IssueId::ParamsWrongType]);
+        self.issues.clear();
         let meta = read_request_meta(message, request.params, &mut self.issues);
         match self.route(request, &meta) {
+            // First: whatever error `initialize` gets here names the versions (ERA-13).
+            Route::RefuseInitialize => self.refuse_initialize(request),
+            _ if wrong_params => self.refuse(&request.id, codes::INVALID_PARAMS),
             Route::Modern => self.on_modern(request, &meta),
             Route::Legacy => self.on_legacy(request),
             Route::Initialize => self.on_initialize(request),
-            Route::RefuseInitialize => self.refuse_initialize(request),
             Route::Refuse(code) => self.refuse(&request.id, code),
         }
+    }
+
+    /// True if one of these was found, or so much that not all was kept.
+    fn has_any(&self, wanted: &[IssueId]) -> bool {
+        let kept = self.issues.issues();
+        usize::try_from(self.issues.count()).unwrap_or(usize::MAX) > kept.len()
+            || kept.iter().any(|issue| wanted.contains(&issue.id))
     }
 
     /// ERA-14: the server chooses by how the client opens.
@@ -204,9 +241,11 @@ impl Gate {
         if !modern {
             return Route::Legacy;
         }
-        if let Some(agreed) = &self.session {
+        if let Some(agreed) = self.session {
             // AMB-17: the keys may stay in the requests of a session; a version of the modern era changes the era (AMB-18).
-            let same = meta.version.is_none_or(|version| version.eq_str(agreed));
+            let agreed = policy.legacy.get(agreed);
+            let same =
+                meta.version.is_none_or(|version| agreed.is_some_and(|ours| version.eq_str(ours.as_str())));
             return match (keyed && !same, policy.era_change) {
                 (false, _) => Route::Legacy,
                 (true, EraChange::Allow) => Route::Modern,
@@ -226,6 +265,14 @@ impl Gate {
 
     fn method(&self, request: &Request<'_>) -> Option<usize> {
         self.policy().methods.iter().position(|method| request.method.eq_str(&method.name))
+    }
+}
+
+/// An id that an answer can carry, or none (BASE-02, BASE-03, BASE-05).
+fn readable(id: Id<'_>) -> Id<'_> {
+    match id {
+        Id::String(_) | Id::Integer(_) => id,
+        Id::Null | Id::Other(_) | Id::Absent => Id::Absent,
     }
 }
 

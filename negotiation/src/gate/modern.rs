@@ -1,10 +1,11 @@
 //! Modern requests: each is accepted or refused by itself (NEG-10).
 
-use super::{CheckOrder, Gate, LegacyByMeta, NestedTypes, RemovedMethod};
+use super::{CheckOrder, Gate, GateEvent, LegacyByMeta, NestedTypes, RemovedMethod, VersionData};
 use crate::codes::{self, ErrorCode};
 use crate::envelope::Request;
 use crate::issue::IssueId;
 use crate::meta::RequestMeta;
+use crate::version::Era;
 
 impl Gate {
     pub(super) fn on_modern(&mut self, request: &Request<'_>, meta: &RequestMeta<'_>) {
@@ -19,7 +20,7 @@ impl Gate {
         };
         match refusal {
             None => self.serve_modern(request),
-            Some(code) if code == codes::UNSUPPORTED_VERSION => self.refuse_version(request, meta),
+            Some(codes::UNSUPPORTED_VERSION) => self.refuse_version(request, meta),
             Some(code) => self.refuse(&request.id, code),
         }
     }
@@ -34,11 +35,11 @@ impl Gate {
         (!served && !unlisted).then_some(codes::UNSUPPORTED_VERSION)
     }
 
-    /// META-02, META-20, META-22, AMB-15.
+    /// META-02, META-20, META-22; AMB-15 for what is nested or optional.
     fn check_fields(&self, meta: &RequestMeta<'_>) -> Option<ErrorCode> {
-        let strict =
-            self.policy().nested_types == NestedTypes::Strict && self.issues.has(IssueId::InfoWrongType);
-        let fine = meta.version.is_some() && meta.capabilities.is_some() && meta.log_level_fine && !strict;
+        let nested = [IssueId::InfoWrongType, IssueId::CapabilitiesWrongType];
+        let refused = self.policy().nested_types == NestedTypes::Strict && self.has_any(&nested);
+        let fine = meta.version.is_some() && meta.capabilities.is_some() && meta.log_level_fine && !refused;
         (!fine).then_some(codes::INVALID_PARAMS)
     }
 
@@ -51,19 +52,26 @@ impl Gate {
 
     fn serve_modern(&mut self, request: &Request<'_>) {
         self.was_modern = true;
-        if request.method.eq_str("server/discover") {
-            return self.write_discover_result(&request.id);
-        }
-        match self.method(request) {
-            Some(method) => self.write_modern_result(&request.id, method),
-            None => self.write_modern_empty(&request.id),
-        }
+        let discover = request.method.eq_str("server/discover");
+        let method = self.method(request).filter(|_| !discover);
+        let own = method.and_then(|method| self.prepared.methods.get(method));
+        let members = match own {
+            _ if discover => &self.prepared.discover,
+            Some(own) => &own.modern,
+            None => &self.prepared.empty,
+        };
+        let result_type = if self.deviations.omit_result_type { "" } else { "\"resultType\":\"complete\"," };
+        let event = GateEvent::Served { era: Era::Modern, method };
+        self.out.result(&request.id, &[result_type, members], event);
     }
 
     fn refuse_version(&mut self, request: &Request<'_>, meta: &RequestMeta<'_>) {
-        let requested = meta.version.map(|version| version.raw()).unwrap_or_default();
-        let data = self.version_data(&self.prepared.listed, requested, self.deviations.omit_requested);
+        let requested = meta.version.map(|version| version.raw());
+        let data = VersionData {
+            supported: &self.prepared.listed,
+            requested: requested.filter(|_| !self.deviations.omit_requested),
+        };
         let code = self.deviations.unsupported_code.unwrap_or(codes::UNSUPPORTED_VERSION.code);
-        self.write_error(&request.id, code, codes::UNSUPPORTED_VERSION.message, Some(&data));
+        self.out.error(&request.id, code, codes::UNSUPPORTED_VERSION.message, Some(data));
     }
 }

@@ -1,13 +1,11 @@
-//! Is it one JSON value within the limits? Done once for each message; everything after it may trust the text.
-
-use serde::de::IgnoredAny;
+//! Is it JSON, within the limits, and where does it stop being so? One pass, no recursion, no allocation.
 
 use super::Raw;
 use crate::issue::{IssueId, IssueSink};
 use crate::limits::Limits;
 
-/// The value of a message, or `None` with the issue that says why there is none. A byte-order mark before it and a carriage
-/// return behind it are reported and skipped; a lone surrogate is reported.
+/// The one value that a message consists of, or `None` with the issue that says why there is none. A byte-order mark, a
+/// final carriage return and lone surrogates are issues too, but the message is read all the same (AMB-07).
 pub fn check<'a>(bytes: &'a [u8], limits: &Limits, issues: &mut IssueSink) -> Option<Raw<'a>> {
     if bytes.len() > limits.message_bytes {
         issues.push(IssueId::TooLong, limits.message_bytes);
@@ -20,91 +18,258 @@ pub fn check<'a>(bytes: &'a [u8], limits: &Limits, issues: &mut IssueSink) -> Op
             return None;
         }
     };
-    let text =
-        text.strip_prefix('\u{feff}').inspect(|_| issues.push(IssueId::ByteOrderMark, 0)).unwrap_or(text);
-    if text.ends_with('\r') {
+    if bytes.starts_with(BYTE_ORDER_MARK) {
+        issues.push(IssueId::ByteOrderMark, 0);
+    }
+    if bytes.ends_with(b"\r") {
         issues.push(IssueId::CarriageReturn, bytes.len() - 1);
     }
-    let start = bytes.len() - text.len();
-    let text_at = |trimmed: &str| start + (text.len() - trimmed.len());
-    let trimmed = text.trim_start_matches(BLANKS);
-    let at = text_at(trimmed);
-    let trimmed = trimmed.trim_end_matches(BLANKS);
-    if let Some(deep) = deeper_than(trimmed, limits.depth) {
-        issues.push(IssueId::TooDeep, at + deep);
-        return None;
+    let start = start_of_value(bytes);
+    let mut checker = Checker { bytes, at: start, depth: 0, objects: [0; WORDS], issues };
+    match checker.message(limits.depth.min(Limits::MAX_DEPTH)) {
+        Ok(end) => text.get(start..end).map(|text| Raw { text }),
+        Err(Stop { id, at }) => {
+            issues.push(id, at);
+            None
+        }
     }
-    if let Err(error) = serde_json::from_str::<IgnoredAny>(trimmed) {
-        let offset = error_offset(trimmed, &error);
-        let word = trimmed.get(offset..).unwrap_or_default();
-        let named = ["NaN", "Infinity", "-Infinity"].iter().any(|name| word.starts_with(name));
-        // serde_json stops at the byte after a minus sign.
-        let minus = offset.checked_sub(1).filter(|_| word.starts_with("Infinity"));
-        let minus = minus.filter(|at| trimmed.as_bytes().get(*at) == Some(&b'-'));
-        issues.push(if named { IssueId::NotANumber } else { IssueId::NotJson }, at + minus.unwrap_or(offset));
-        return None;
-    }
-    report_surrogates(trimmed, at, issues);
-    Some(Raw { text: trimmed })
 }
 
-const BLANKS: [char; 4] = [' ', '\t', '\n', '\r'];
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
-/// Where nesting passes the limit. Brackets within strings do not count; broken text is left to the real parser.
-fn deeper_than(text: &str, limit: usize) -> Option<usize> {
-    let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
-    for (at, byte) in text.bytes().enumerate() {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' if in_string => escaped = true,
-            b'"' => in_string = !in_string,
-            b'{' | b'[' if !in_string => {
-                depth += 1;
-                if depth > limit {
-                    return Some(at);
+/// After a byte-order mark and blanks.
+pub(crate) fn start_of_value(bytes: &[u8]) -> usize {
+    let rest = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
+    let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r' | b'\n');
+    let blanks = rest.iter().position(|byte| !is_blank(byte)).unwrap_or(rest.len());
+    bytes.len() - rest.len() + blanks
+}
+
+/// Why it is no JSON, and where.
+struct Stop {
+    id: IssueId,
+    at: usize,
+}
+
+const WORDS: usize = Limits::MAX_DEPTH.div_ceil(64);
+
+struct Checker<'a, 's> {
+    bytes: &'a [u8],
+    at: usize,
+    depth: usize,
+    /// One bit a level: is it an object?
+    objects: [u64; WORDS],
+    issues: &'s mut IssueSink,
+}
+
+/// What may come next.
+#[derive(Clone, Copy)]
+enum Expect {
+    Value,
+    ValueOrClose,
+    Key,
+    KeyOrClose,
+    CommaOrClose,
+}
+
+impl Checker<'_, '_> {
+    /// The offset after the one value.
+    fn message(&mut self, max_depth: usize) -> Result<usize, Stop> {
+        let mut expect = Expect::Value;
+        loop {
+            self.skip_blanks();
+            expect = match (expect, self.peek()) {
+                (Expect::Key | Expect::KeyOrClose, Some(b'"')) => {
+                    self.string()?;
+                    self.skip_blanks();
+                    self.byte(b':')?;
+                    Expect::Value
                 }
+                (Expect::KeyOrClose | Expect::CommaOrClose, Some(b'}')) if self.in_object() => self.close(),
+                (Expect::ValueOrClose | Expect::CommaOrClose, Some(b']')) if !self.in_object() => {
+                    self.close()
+                }
+                (Expect::CommaOrClose, Some(b',')) => {
+                    self.at += 1;
+                    if self.in_object() { Expect::Key } else { Expect::Value }
+                }
+                (Expect::Value | Expect::ValueOrClose, Some(bracket @ (b'{' | b'['))) => {
+                    self.open(bracket == b'{', max_depth)?
+                }
+                (Expect::Value | Expect::ValueOrClose, Some(first)) => {
+                    self.scalar(first)?;
+                    Expect::CommaOrClose
+                }
+                _ => return Err(self.stop()),
+            };
+            if self.depth == 0 {
+                let end = self.at;
+                self.skip_blanks();
+                return if self.peek().is_none() { Ok(end) } else { Err(self.stop()) };
             }
-            b'}' | b']' if !in_string => depth = depth.saturating_sub(1),
+        }
+    }
+
+    fn in_object(&self) -> bool {
+        let level = self.depth.saturating_sub(1);
+        self.objects.get(level / 64).is_some_and(|word| word >> (level % 64) & 1 == 1)
+    }
+
+    fn open(&mut self, object: bool, max_depth: usize) -> Result<Expect, Stop> {
+        let level = self.depth;
+        let Some(word) = self.objects.get_mut(level / 64).filter(|_| level < max_depth) else {
+            return Err(Stop { id: IssueId::TooDeep, at: self.at });
+        };
+        *word = *word & !(1 << (level % 64)) | u64::from(object) << (level % 64);
+        self.depth += 1;
+        self.at += 1;
+        Ok(if object { Expect::KeyOrClose } else { Expect::ValueOrClose })
+    }
+
+    fn close(&mut self) -> Expect {
+        self.depth -= 1;
+        self.at += 1;
+        Expect::CommaOrClose
+    }
+
+    fn scalar(&mut self, first: u8) -> Result<(), Stop> {
+        let start = self.at;
+        let read = match first {
+            b'"' => return self.string(),
+            b't' => self.word(b"true"),
+            b'f' => self.word(b"false"),
+            b'n' => self.word(b"null"),
+            _ => self.number(),
+        };
+        if read.is_err() && is_not_a_number(self.bytes.get(start..).unwrap_or_default()) {
+            return Err(Stop { id: IssueId::NotANumber, at: start });
+        }
+        read
+    }
+
+    fn string(&mut self) -> Result<(), Stop> {
+        self.at += 1;
+        loop {
+            match self.peek() {
+                Some(b'"') => {
+                    self.at += 1;
+                    return Ok(());
+                }
+                Some(b'\\') => self.escape()?,
+                Some(0x20..) => self.at += 1,
+                Some(_) | None => return Err(self.stop()),
+            }
+        }
+    }
+
+    fn escape(&mut self) -> Result<(), Stop> {
+        let start = self.at;
+        self.at += 1;
+        match self.peek() {
+            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => {
+                self.at += 1;
+                return Ok(());
+            }
+            Some(b'u') => self.at += 1,
+            _ => return Err(self.stop()),
+        }
+        match self.utf16_unit()? {
+            0xD800..0xDC00 if self.follows_low_surrogate() => self.at += LOW_SURROGATE_LENGTH,
+            0xD800..0xE000 => self.issues.push(IssueId::LoneSurrogate, start),
             _ => {}
         }
+        Ok(())
     }
-    None
-}
 
-/// The byte offset of the first byte that does not fit: serde_json counts lines and columns from 1.
-fn error_offset(text: &str, error: &serde_json::Error) -> usize {
-    let line_start = text
-        .bytes()
-        .enumerate()
-        .filter(|(_, byte)| *byte == b'\n')
-        .map(|(at, _)| at + 1)
-        .nth(error.line().wrapping_sub(2))
-        .unwrap_or(0);
-    let past_end = error.is_eof();
-    let at = line_start + error.column().saturating_sub(usize::from(!past_end));
-    at.min(text.len())
-}
+    /// Four hexadecimal digits.
+    fn utf16_unit(&mut self) -> Result<u32, Stop> {
+        let mut unit = 0;
+        for _ in 0..4 {
+            let digit = self.peek().and_then(|byte| char::from(byte).to_digit(16));
+            unit = unit << 4 | digit.ok_or_else(|| self.stop())?;
+            self.at += 1;
+        }
+        Ok(unit)
+    }
 
-fn report_surrogates(text: &str, base: usize, issues: &mut IssueSink) {
-    let mut from = 0;
-    while let Some(found) = text.get(from..).and_then(|rest| rest.find("\\u")) {
-        let at = from + found;
-        let slashes =
-            text.as_bytes().get(..at).unwrap_or_default().iter().rev().take_while(|b| **b == b'\\').count();
-        from = at + 2;
-        // An even number before it: this backslash begins an escape.
-        if slashes % 2 == 0 {
-            let code = text.get(at + 2..at + 6).and_then(|hex| u16::from_str_radix(hex, 16).ok());
-            match code {
-                Some(0xD800..=0xDBFF) if low_half(text.get(at + 6..).unwrap_or_default()) => from = at + 12,
-                Some(0xD800..=0xDFFF) => issues.push(IssueId::LoneSurrogate, base + at),
-                _ => {}
+    fn follows_low_surrogate(&self) -> bool {
+        match self.bytes.get(self.at..self.at + LOW_SURROGATE_LENGTH) {
+            Some([b'\\', b'u', b'd' | b'D', b'c'..=b'f' | b'C'..=b'F', third, fourth]) => {
+                third.is_ascii_hexdigit() && fourth.is_ascii_hexdigit()
             }
+            _ => false,
         }
     }
+
+    fn word(&mut self, word: &[u8]) -> Result<(), Stop> {
+        word.iter().try_for_each(|byte| self.byte(*byte))
+    }
+
+    /// `-`? (`0` | [1-9] [0-9]*) (`.` [0-9]+)? ([eE] [+-]? [0-9]+)?
+    fn number(&mut self) -> Result<(), Stop> {
+        if self.peek() == Some(b'-') {
+            self.at += 1;
+        }
+        if self.peek() == Some(b'0') {
+            self.at += 1;
+        } else {
+            self.digits()?;
+        }
+        if self.peek() == Some(b'.') {
+            self.at += 1;
+            self.digits()?;
+        }
+        if let Some(b'e' | b'E') = self.peek() {
+            self.at += 1;
+            if let Some(b'+' | b'-') = self.peek() {
+                self.at += 1;
+            }
+            self.digits()?;
+        }
+        Ok(())
+    }
+
+    fn digits(&mut self) -> Result<(), Stop> {
+        let start = self.at;
+        while let Some(b'0'..=b'9') = self.peek() {
+            self.at += 1;
+        }
+        if self.at == start { Err(self.stop()) } else { Ok(()) }
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.bytes.get(self.at).copied()
+    }
+
+    fn byte(&mut self, wanted: u8) -> Result<(), Stop> {
+        if self.peek() != Some(wanted) {
+            return Err(self.stop());
+        }
+        self.at += 1;
+        Ok(())
+    }
+
+    fn skip_blanks(&mut self) {
+        while let Some(b' ' | b'\t' | b'\r' | b'\n') = self.peek() {
+            self.at += 1;
+        }
+    }
+
+    fn stop(&self) -> Stop {
+        Stop { id: IssueId::NotJson, at: self.at }
+    }
 }
 
-fn low_half(text: &str) -> bool {
-    let hex = text.strip_prefix("\\u").and_then(|rest| rest.get(..4));
-    hex.and_then(|hex| u16::from_str_radix(hex, 16).ok()).is_some_and(|code| (0xDC00..0xE000).contains(&code))
+/// The length of `\uDC00`.
+const LOW_SURROGATE_LENGTH: usize = 6;
+
+/// What JavaScript, Python and C write for a float that JSON has no form for.
+fn is_not_a_number(text: &[u8]) -> bool {
+    let unsigned = match text {
+        [b'+' | b'-', rest @ ..] => rest,
+        _ => text,
+    };
+    let length = unsigned.iter().position(|byte| !byte.is_ascii_alphanumeric()).unwrap_or(unsigned.len());
+    let word = unsigned.get(..length).unwrap_or_default();
+    ["NaN", "Infinity", "inf"].iter().any(|name| word.eq_ignore_ascii_case(name.as_bytes()))
 }

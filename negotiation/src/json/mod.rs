@@ -1,6 +1,6 @@
 //! Reading JSON without building a tree: raw slices, members in order, offsets.
 //!
-//! [`check`](self) walks a message once and refuses what is no JSON; everything after that trusts the text and only skips.
+//! [`check`] walks a message once and refuses what is no JSON; everything after that trusts the text and only skips.
 
 mod check;
 mod number;
@@ -10,13 +10,10 @@ mod write;
 use std::borrow::Cow;
 
 pub use check::check;
+pub(crate) use check::start_of_value;
 pub use number::Number;
 pub use pointer::pointer_at;
 pub use write::{write_id, write_string};
-
-use crate::envelope::Id;
-use crate::issue::{IssueId, IssueSink};
-use crate::limits::Limits;
 
 /// The type of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,12 +85,16 @@ impl<'a> Raw<'a> {
 
     /// The members in order, duplicates included; none if it is no object.
     pub fn members(&self) -> Members<'a> {
-        Members { scan: Scan { text: self.text, at: usize::from(self.kind() == Kind::Object) } }
+        Members { scan: self.inside(Kind::Object) }
     }
 
     /// The elements in order; none if it is no array.
     pub fn elements(&self) -> Elements<'a> {
-        Elements { scan: Scan { text: self.text, at: usize::from(self.kind() == Kind::Array) } }
+        Elements { scan: self.inside(Kind::Array) }
+    }
+
+    fn inside(&self, kind: Kind) -> Scan<'a> {
+        if self.kind() == kind { Scan { text: self.text, at: 1 } } else { Scan { text: "", at: 0 } }
     }
 
     /// The member of this name, if this is an object that has one. The last of duplicates.
@@ -155,59 +156,10 @@ impl PartialEq for RawStr<'_> {
 impl Eq for RawStr<'_> {}
 
 /// Duplicate members: the last one counts, as in most parsers.
-fn keep<'a>(slot: &mut Option<Raw<'a>>, value: Raw<'a>) {
+pub(crate) fn keep<'a>(slot: &mut Option<Raw<'a>>, value: Raw<'a>) {
     if slot.is_none() || !cfg!(planted = "duplicate-key") {
         *slot = Some(value);
     }
-}
-
-/// The members of these names, in one pass; a name that comes twice is an issue at its later key.
-pub(crate) fn pick<'a, const N: usize>(
-    base: &[u8],
-    object: Raw<'a>,
-    names: [&str; N],
-    issues: &mut IssueSink,
-) -> [Option<Raw<'a>>; N] {
-    let mut slots = [None; N];
-    for (key, value) in object.members() {
-        let slot = names.iter().position(|name| key.eq_str(name)).and_then(|at| slots.get_mut(at));
-        let Some(slot) = slot else { continue };
-        if slot.is_some() {
-            issues.push(IssueId::DuplicateKey, key.offset_in(base).saturating_sub(1));
-        }
-        keep(slot, value);
-    }
-    slots
-}
-
-/// The `id` of a message, with its issues. `missing` is where to report that there is none, if that is an issue.
-pub(crate) fn read_id<'a>(
-    id: Option<Raw<'a>>,
-    base: &[u8],
-    limits: &Limits,
-    missing: Option<usize>,
-    issues: &mut IssueSink,
-) -> Id<'a> {
-    let Some(raw) = id else {
-        if let Some(at) = missing {
-            issues.push(IssueId::IdMissing, at);
-        }
-        return Id::Absent;
-    };
-    let issue = match (raw.kind(), raw.as_str(), raw.as_number()) {
-        _ if raw.text().len() > limits.id_bytes => IssueId::IdHuge,
-        (_, Some(text), _) => match text.raw().parse() {
-            Ok(number) if cfg!(planted = "id-type") => return Id::Integer(number),
-            _ => return Id::String(text),
-        },
-        (_, _, Some(Number::Integer(value))) => return Id::Integer(value),
-        (_, _, Some(Number::Fraction { .. })) => IssueId::IdFractional,
-        (_, _, Some(Number::Huge { .. })) => IssueId::IdHuge,
-        (Kind::Null, ..) => IssueId::IdNull,
-        _ => IssueId::IdWrongType,
-    };
-    issues.push(issue, raw.offset_in(base));
-    if issue == IssueId::IdNull { Id::Null } else { Id::Other(raw) }
 }
 
 fn offset_in(text: &str, base: &[u8]) -> usize {
@@ -249,17 +201,13 @@ impl<'a> Iterator for Elements<'a> {
 #[derive(Clone, Debug)]
 struct Scan<'a> {
     text: &'a str,
-    /// 0 at a value that has nothing inside.
     at: usize,
 }
 
 impl<'a> Scan<'a> {
-    /// The next value of the container, keys included.
+    /// The next value, keys included; `None` at the end of the container.
     fn value(&mut self) -> Option<Raw<'a>> {
         let bytes = self.text.as_bytes();
-        if self.at == 0 {
-            return None;
-        }
         while let Some(b' ' | b'\t' | b'\r' | b'\n' | b',' | b':') = bytes.get(self.at) {
             self.at += 1;
         }

@@ -5,8 +5,8 @@ use std::ops::Range;
 use mcp_parley_negotiation::Time;
 use mcp_parley_negotiation::client::{DownKind, Process};
 
-use super::queue::What;
 use super::Run;
+use super::queue::What;
 use crate::case::ClientSide;
 use crate::chooser::{Chooser, Site};
 

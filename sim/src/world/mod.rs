@@ -109,7 +109,13 @@ impl<C: Chooser> Run<'_, C> {
         match what {
             What::Up(process) => self.on_up(process),
             What::SpawnFailed(process) => {
-                self.record(Node::Client, channel(process), Kind::SpawnFailed, None, b"the program is not there");
+                self.record(
+                    Node::Client,
+                    channel(process),
+                    Kind::SpawnFailed,
+                    None,
+                    b"the program is not there",
+                );
                 self.tell_client(Input::Down(process, DownKind::SpawnFailed));
             }
             What::ToServer { process, start, end, cause } => self.on_server_bytes(process, start, end, cause),

@@ -39,6 +39,10 @@ impl<C: Chooser> Run<'_, C> {
         server.alive = true;
         self.record(Node::Server, channel(process), Kind::Up, None, &[]);
         // A persona may end, or speak, before it has read anything.
+        let now = self.now;
+        if let Some(server) = self.server(process) {
+            server.engine.handle_input(now, ServerInput::Start);
+        }
         self.drain_server(process, None);
         self.tell_client(Input::Up(process));
     }
@@ -104,7 +108,9 @@ impl<C: Chooser> Run<'_, C> {
                     let seq = self.record(Node::Server, channel(process), Kind::Close, cause, &[]);
                     self.tell_down(process, DownKind::Eof, seq);
                 }
-                Some(ServerOutput::Exit(code)) => self.server_ends(process, Kind::Exit(code), DownKind::Exited, cause),
+                Some(ServerOutput::Exit(code)) => {
+                    self.server_ends(process, Kind::Exit(code), DownKind::Exited, cause)
+                }
                 Some(ServerOutput::Signal(signal)) => {
                     self.server_ends(process, Kind::Signal(signal), DownKind::Signalled, cause);
                 }

@@ -1,0 +1,214 @@
+//! A document tree that can hold what a JSON value cannot: members in order and twice, numbers and values as raw text.
+
+use mcp_parley_negotiation::json::{Kind, Raw, write_string};
+use serde_json::Value;
+
+/// A node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Doc {
+    /// Text that is written as it stands: numbers, words, strings with their quotes and escapes, or anything at all.
+    Raw(String),
+    /// An array.
+    Array(Vec<Doc>),
+    /// An object: names are the text between the quotes.
+    Object(Vec<(String, Doc)>),
+}
+
+/// Values nested deeper than this are kept as raw text: nothing edits them, and nothing recurses into them.
+const DEPTH: usize = 64;
+
+impl Doc {
+    /// From JSON text that is known to be valid.
+    pub fn from_raw(raw: Raw<'_>) -> Self {
+        Self::nested(raw, DEPTH)
+    }
+
+    fn nested(raw: Raw<'_>, depth: usize) -> Self {
+        match raw.kind() {
+            Kind::Array if depth > 0 => {
+                Self::Array(raw.elements().map(|item| Self::nested(item, depth - 1)).collect())
+            }
+            Kind::Object if depth > 0 => Self::Object(
+                raw.members()
+                    .map(|(name, value)| (name.raw().to_owned(), Self::nested(value, depth - 1)))
+                    .collect(),
+            ),
+            _ => Self::Raw(raw.text().to_owned()),
+        }
+    }
+
+    /// From a value of persona data. The order of members is that of their names, whatever serde_json is built with.
+    pub fn from_value(value: &Value) -> Self {
+        match value {
+            Value::Array(items) => Self::Array(items.iter().map(Self::from_value).collect()),
+            Value::Object(members) => {
+                let mut names: Vec<&String> = members.keys().collect();
+                names.sort_unstable();
+                let of =
+                    |name: &String| (escape(name), members.get(name).map_or(Self::null(), Self::from_value));
+                Self::Object(names.into_iter().map(of).collect())
+            }
+            Value::String(text) => Self::string(text),
+            other => Self::Raw(other.to_string()),
+        }
+    }
+
+    /// A string.
+    pub fn string(text: &str) -> Self {
+        let mut out = Vec::new();
+        write_string(&mut out, text);
+        Self::Raw(String::from_utf8(out).unwrap_or_default())
+    }
+
+    /// `null`.
+    pub fn null() -> Self {
+        Self::Raw("null".into())
+    }
+
+    /// Writes it.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Raw(text) => out.extend_from_slice(text.as_bytes()),
+            Self::Array(items) => {
+                out.push(b'[');
+                for (at, item) in items.iter().enumerate() {
+                    if at > 0 {
+                        out.push(b',');
+                    }
+                    item.write(out);
+                }
+                out.push(b']');
+            }
+            Self::Object(members) => {
+                out.push(b'{');
+                for (at, (name, value)) in members.iter().enumerate() {
+                    if at > 0 {
+                        out.push(b',');
+                    }
+                    out.push(b'"');
+                    out.extend_from_slice(name.as_bytes());
+                    out.extend_from_slice(b"\":");
+                    value.write(out);
+                }
+                out.push(b'}');
+            }
+        }
+    }
+
+    /// The node at a JSON pointer; of members that stand twice, the last.
+    pub fn at(&self, pointer: &str) -> Option<&Self> {
+        let mut node = self;
+        for step in steps(pointer) {
+            node = match node {
+                Self::Object(members) => &members.iter().rfind(|(name, _)| *name == step)?.1,
+                Self::Array(items) => items.get(step.parse::<usize>().ok()?)?,
+                Self::Raw(_) => return None,
+            };
+        }
+        Some(node)
+    }
+
+    /// Puts a value at a JSON pointer. Objects that are missing on the way are made; a raw value on the way is replaced.
+    pub fn set(&mut self, pointer: &str, value: Self) {
+        let mut node = self;
+        for step in steps(pointer) {
+            if let (Self::Array(items), Ok(at)) = (&*node, step.parse::<usize>())
+                && at < items.len()
+            {
+                let Self::Array(items) = node else { return };
+                let Some(item) = items.get_mut(at) else { return };
+                node = item;
+                continue;
+            }
+            if !matches!(node, Self::Object(_)) {
+                *node = Self::Object(Vec::new());
+            }
+            let Self::Object(members) = node else { return };
+            let at = members.iter().rposition(|(name, _)| *name == step).unwrap_or_else(|| {
+                members.push((step.clone(), Self::null()));
+                members.len() - 1
+            });
+            let Some((_, member)) = members.get_mut(at) else { return };
+            node = member;
+        }
+        *node = value;
+    }
+
+    /// Takes the value at a JSON pointer out; does nothing if there is none.
+    pub fn omit(&mut self, pointer: &str) {
+        self.edit_parent(pointer, |parent, step| match parent {
+            Self::Object(members) => members.retain(|(name, _)| name != step),
+            Self::Array(items) => {
+                if let Some(at) = step.parse::<usize>().ok().filter(|at| *at < items.len()) {
+                    items.remove(at);
+                }
+            }
+            Self::Raw(_) => {}
+        });
+    }
+
+    /// Makes the member at a JSON pointer stand twice.
+    pub fn double(&mut self, pointer: &str) {
+        self.edit_parent(pointer, |parent, step| {
+            if let Self::Object(members) = parent
+                && let Some(at) = members.iter().rposition(|(name, _)| name == step)
+                && let Some(member) = members.get(at).cloned()
+            {
+                members.insert(at, member);
+            }
+        });
+    }
+
+    fn edit_parent(&mut self, pointer: &str, edit: impl FnOnce(&mut Self, &str)) {
+        let mut path: Vec<String> = steps(pointer).collect();
+        let Some(last) = path.pop() else { return };
+        let mut node = self;
+        for step in path {
+            let next = match node {
+                Self::Object(members) => {
+                    members.iter_mut().rfind(|(name, _)| *name == step).map(|(_, value)| value)
+                }
+                Self::Array(items) => step.parse::<usize>().ok().and_then(|at| items.get_mut(at)),
+                Self::Raw(_) => None,
+            };
+            let Some(next) = next else { return };
+            node = next;
+        }
+        edit(node, &last);
+    }
+}
+
+fn steps(pointer: &str) -> impl Iterator<Item = String> + '_ {
+    pointer.split('/').skip(1).map(|step| escape(&step.replace("~1", "/").replace("~0", "~")))
+}
+
+/// A name as it stands between quotes.
+fn escape(name: &str) -> String {
+    let mut out = Vec::new();
+    write_string(&mut out, name);
+    let text = String::from_utf8(out).unwrap_or_default();
+    text.get(1..text.len().saturating_sub(1)).unwrap_or_default().to_owned()
+}
+
+/// True if a raw value of a message equals a value of persona data; numbers as integers where they are some.
+pub(crate) fn equals(raw: Raw<'_>, value: &Value) -> bool {
+    match value {
+        Value::String(text) => raw.as_str().is_some_and(|own| own.eq_str(text)),
+        Value::Number(number) if number.as_i64().is_some() => raw.as_integer() == number.as_i64(),
+        other => serde_json::from_str::<Value>(raw.text()).is_ok_and(|own| own == *other),
+    }
+}
+
+/// The value of a message at a JSON pointer.
+pub(crate) fn find<'a>(message: Raw<'a>, pointer: &str) -> Option<Raw<'a>> {
+    let mut node = message;
+    for step in pointer.split('/').skip(1) {
+        let step = step.replace("~1", "/").replace("~0", "~");
+        node = match node.kind() {
+            Kind::Object => node.get(&step)?,
+            Kind::Array => node.elements().nth(step.parse().ok()?)?,
+            _ => return None,
+        };
+    }
+    Some(node)
+}

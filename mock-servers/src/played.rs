@@ -1,0 +1,88 @@
+//! A persona made ready: policies prepared and selectors compiled once, so that starting a process costs next to nothing.
+
+use std::sync::Arc;
+
+use mcp_parley_negotiation::gate::{GatePolicy, Prepared};
+use serde_json::Value;
+use thiserror::Error;
+
+use crate::persona::{Persona, PolicyTable, Profile, Quirk};
+
+/// A persona that can be played.
+#[derive(Clone, Debug)]
+pub struct Played {
+    persona: Persona,
+    gates: Vec<(u32, Profile, Arc<Prepared>)>,
+    /// Methods that a quirk waits for: what a process has seen of them is a bit each.
+    watched: Vec<String>,
+}
+
+/// A persona cannot be played.
+#[derive(Debug, Error)]
+pub enum PlayedError {
+    /// Its policy does not fit the gate.
+    #[error("in `policy`: {0}")]
+    Policy(String),
+    /// More methods are waited for than can be kept.
+    #[error("quirks wait for more than 64 methods")]
+    TooManyMethods,
+}
+
+impl Played {
+    /// Makes a persona ready.
+    ///
+    /// # Errors
+    /// [`PlayedError`] says what in it does not fit.
+    pub fn new(persona: Persona) -> Result<Self, PlayedError> {
+        let mut gates = vec![(1, persona.profile, prepare(persona.profile, persona.policy.as_ref())?)];
+        for later in &persona.process {
+            gates.push((later.from, later.profile, prepare(later.profile, None)?));
+        }
+        gates.sort_by_key(|(from, ..)| *from);
+        let mut watched: Vec<String> = persona.quirks.iter().flat_map(watched_by).cloned().collect();
+        watched.sort_unstable();
+        watched.dedup();
+        if watched.len() > 64 {
+            return Err(PlayedError::TooManyMethods);
+        }
+        Ok(Self { persona, gates, watched })
+    }
+
+    /// The persona.
+    pub fn persona(&self) -> &Persona {
+        &self.persona
+    }
+
+    /// What the process of this number, counted from 0, is.
+    pub(crate) fn gate(&self, process: u32) -> (Profile, Arc<Prepared>) {
+        let of = |(_, profile, gate): &(u32, Profile, Arc<Prepared>)| (*profile, Arc::clone(gate));
+        let found =
+            self.gates.iter().rev().find(|(from, ..)| *from <= process + 1).or_else(|| self.gates.first());
+        found.map_or_else(|| (Profile::Silent, Arc::new(Prepared::new(GatePolicy::default()))), of)
+    }
+
+    pub(crate) fn bit(&self, method: &str) -> u64 {
+        self.watched.iter().position(|name| name == method).map_or(0, |at| 1 << at)
+    }
+}
+
+fn watched_by(quirk: &Quirk) -> impl Iterator<Item = &String> {
+    quirk.when.after.iter().chain(&quirk.when.before).chain(&quirk.act.until)
+}
+
+fn prepare(profile: Profile, changes: Option<&PolicyTable>) -> Result<Arc<Prepared>, PlayedError> {
+    let policy = policy(profile, changes).map_err(PlayedError::Policy)?;
+    Ok(Arc::new(Prepared::new(policy)))
+}
+
+/// The profile's policy with these fields changed.
+fn policy(profile: Profile, changes: Option<&PolicyTable>) -> Result<GatePolicy, String> {
+    let Some(changes) = changes else { return Ok(profile.policy()) };
+    let mut fields = serde_json::to_value(profile.policy()).map_err(|error| error.to_string())?;
+    if let Value::Object(fields) = &mut fields {
+        for (name, value) in changes {
+            fields.insert(name.clone(), value.clone());
+        }
+    }
+    serde_json::from_value(fields).map_err(|error| error.to_string())
+}

@@ -1,0 +1,127 @@
+//! The handshake and its session.
+
+use mcp_parley_negotiation::gate::{GateEvent, GatePolicy, InitializeCode};
+use mcp_parley_negotiation::version::Era;
+use serde_json::json;
+
+use crate::support::{ask, bare, dual, initialize, legacy_only, modern, modern_but, modern_only};
+
+#[test]
+fn a_served_version_is_echoed() {
+    for (version, place) in [("2025-11-25", 0), ("2025-03-26", 1)] {
+        for policy in [legacy_only(), dual()] {
+            let mut server = ask(policy);
+            let result = json!({
+                "protocolVersion": version, "capabilities": {"tools": {}},
+                "serverInfo": {"name": "mcp-parley-mock", "version": "1"},
+            });
+            assert_eq!(server.one(&initialize(version))["result"], result);
+            assert_eq!(server.events, [GateEvent::HandshakeDone(place)]);
+            assert_eq!(server.gate.session(), Some(place));
+        }
+    }
+}
+
+#[test]
+fn any_other_version_is_countered_and_a_modern_one_never_agreed_on() {
+    for version in ["2024-11-05", "2026-07-28", "2099-01-01", ""] {
+        for policy in [legacy_only(), dual()] {
+            let answer = ask(policy).one(&initialize(version));
+            assert_eq!(answer["result"]["protocolVersion"], "2025-11-25", "{version}");
+        }
+    }
+}
+
+#[test]
+fn initialize_without_a_version_is_refused() {
+    let mut request = initialize("2025-11-25");
+    for params in [json!({}), json!({"protocolVersion": 1}), json!(null), json!([])] {
+        request["params"] = params;
+        let mut server = ask(legacy_only());
+        assert_eq!(server.code(&request), -32602);
+        assert_eq!(server.gate.session(), None);
+    }
+}
+
+#[test]
+fn before_the_handshake_only_ping_is_served() {
+    let mut server = ask(legacy_only());
+    assert_eq!(server.one(&bare("ping"))["result"], json!({}));
+    assert_eq!(server.code(&bare("tools/list")), -32600);
+    assert_eq!(server.code(&bare("resources/list")), -32601);
+    assert_eq!(server.code(&initialize("2025-11-25")), 0);
+    assert!(server.all(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).is_empty());
+    assert_eq!(server.code(&bare("tools/list")), 0);
+    assert_eq!(server.one(&bare("ping"))["result"], json!({}));
+    assert_eq!(server.code(&bare("resources/list")), -32601);
+}
+
+#[test]
+fn legacy_results_carry_nothing_modern() {
+    let mut server = ask(dual());
+    server.one(&initialize("2025-11-25"));
+    let result = server.one(&bare("tools/list"))["result"].clone();
+    assert_eq!(result, json!({"tools": [{"name": "echo", "inputSchema": {"type": "object"}}]}));
+    assert_eq!(server.events.last(), Some(&GateEvent::Served { era: Era::Legacy, method: Some(0) }));
+}
+
+#[test]
+fn a_dual_server_chooses_by_how_the_client_opens() {
+    let mut server = ask(dual());
+    assert!(server.one(&modern("tools/list"))["result"].get("resultType").is_some());
+    assert_eq!(server.code(&bare("tools/list")), -32602, "a served modern request makes no session");
+    assert_eq!(server.code(&initialize("2025-11-25")), 0);
+    assert!(server.one(&bare("tools/list"))["result"].get("resultType").is_none());
+    assert!(server.one(&modern("tools/list"))["result"].get("resultType").is_some(), "ERA-15");
+}
+
+#[test]
+fn keys_left_in_the_requests_of_a_session_do_not_leave_it() {
+    let mut server = ask(dual());
+    server.one(&initialize("2025-11-25"));
+    for version in [json!("2025-11-25"), json!(null)] {
+        let request = modern_but("tools/list", "protocolVersion", version);
+        assert!(server.one(&request)["result"].get("resultType").is_none());
+    }
+    let other = modern_but("tools/list", "protocolVersion", json!("2099-01-01"));
+    assert_eq!(server.code(&other), -32022);
+}
+
+#[test]
+fn a_modern_only_server_refuses_initialize_and_names_its_versions() {
+    for version in ["2025-11-25", "2026-07-28"] {
+        let error = ask(modern_only()).one(&initialize(version))["error"].clone();
+        assert_eq!(error["code"], -32601);
+        assert_eq!(error["data"], json!({"supported": ["2026-07-28"], "requested": version}));
+    }
+    for code in InitializeCode::ALL {
+        let mut request = initialize("2025-11-25");
+        for params in [json!({}), json!([1])] {
+            request["params"] = params;
+            let mut server = ask(GatePolicy { initialize_code: *code, ..modern_only() });
+            let error = server.one(&request)["error"].clone();
+            assert_ne!(error["code"], -32022, "it would have to say which version was asked for");
+            assert_eq!(error["data"], json!({"supported": ["2026-07-28"]}));
+        }
+    }
+}
+
+#[test]
+fn batches_are_of_one_revision_only() {
+    let batch =
+        json!([bare("ping"), {"jsonrpc": "2.0", "method": "notifications/x"}, initialize("2025-11-25"), []]);
+    for (version, codes) in [("2025-03-26", vec![0, -32600, -32600]), ("2025-11-25", vec![-32600])] {
+        let mut server = ask(dual());
+        server.one(&initialize(version));
+        let answers = server.all(&batch.to_string());
+        let got: Vec<_> =
+            answers.iter().map(|answer| answer["error"]["code"].as_i64().unwrap_or(0)).collect();
+        assert_eq!(got, codes);
+    }
+    let mut server = ask(dual());
+    server.one(&initialize("2025-03-26"));
+    for (length, answers) in [(0, 1), (64, 64), (65, 1)] {
+        let batch = json!(vec![bare("ping"); length]);
+        assert_eq!(server.all(&batch.to_string()).len(), answers);
+    }
+}

@@ -1,0 +1,10 @@
+//! The server's gate: every requirement and every choice of its policy, each with its neighbour.
+
+mod choices;
+#[cfg(feature = "deviations")]
+mod deviations;
+mod framing;
+mod legacy;
+mod modern;
+mod properties;
+mod support;

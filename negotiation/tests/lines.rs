@@ -1,0 +1,76 @@
+//! Any cut of the same bytes gives the same lines, and nothing is kept beyond the limit and one chunk.
+
+use mcp_parley_negotiation::limits::Limits;
+use mcp_parley_negotiation::lines::{Line, Lines};
+use proptest::prelude::*;
+
+const LIMITS: Limits = Limits { message_bytes: 8, ..Limits::DEFAULT };
+
+/// The lines (`None` for one that was too long) and what came after the last newline.
+fn read(bytes: &[u8], cuts: &[usize]) -> (Vec<Option<Vec<u8>>>, Vec<u8>) {
+    let (mut lines, mut found) = (Lines::new(), Vec::new());
+    let mut start = 0;
+    for cut in cuts.iter().copied().chain([bytes.len()]) {
+        let end = cut.clamp(start, bytes.len());
+        lines.push(&bytes[start..end]);
+        assert!(lines.rest().len() <= LIMITS.message_bytes + (end - start));
+        while let Some(line) = lines.next(&LIMITS) {
+            found.push(match line {
+                Line::Whole(line) => Some(line.to_vec()),
+                Line::TooLong => None,
+            });
+        }
+        assert!(lines.rest().len() <= LIMITS.message_bytes);
+        start = end;
+    }
+    (found, lines.rest().to_vec())
+}
+
+/// The same, from the whole at once.
+fn expected(bytes: &[u8]) -> (Vec<Option<Vec<u8>>>, Vec<u8>) {
+    let mut parts: Vec<_> = bytes.split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
+    let rest = parts.pop().unwrap_or_default();
+    let fits = |line: &Vec<u8>| line.len() <= LIMITS.message_bytes;
+    let mut lines: Vec<_> = parts.into_iter().map(|line| Some(line).filter(fits)).collect();
+    if fits(&rest) {
+        return (lines, rest);
+    }
+    lines.push(None);
+    (lines, Vec::new())
+}
+
+proptest! {
+    #[test]
+    fn any_cut_gives_the_same_lines(
+        bytes in prop::collection::vec(prop::sample::select(b"aab\r\n\xff".as_slice()), 0..80),
+        cuts in prop::collection::vec(0..80_usize, 0..10),
+    ) {
+        let mut cuts = cuts;
+        cuts.sort_unstable();
+        prop_assert_eq!(read(&bytes, &cuts), expected(&bytes));
+        let every_byte: Vec<_> = (0..bytes.len()).collect();
+        prop_assert_eq!(read(&bytes, &every_byte), expected(&bytes));
+    }
+}
+
+#[test]
+fn a_long_line_is_reported_once_and_the_next_one_read() {
+    let text = b"12345678\n123456789\n\r\nafter";
+    let lines = vec![Some(b"12345678".to_vec()), None, Some(b"\r".to_vec())];
+    assert_eq!(read(text, &[]), (lines, b"after".to_vec()));
+}
+
+#[test]
+fn a_line_without_end_is_not_kept() {
+    let mut lines = Lines::new();
+    let mut reported = 0;
+    for _ in 0..100_000 {
+        lines.push(b"xxxx");
+        reported += usize::from(lines.next(&LIMITS) == Some(Line::TooLong));
+        assert!(lines.rest().len() <= LIMITS.message_bytes);
+    }
+    assert_eq!(reported, 1);
+    lines.push(b"\nok\n");
+    assert_eq!(lines.next(&LIMITS), Some(Line::Whole(b"ok")));
+    assert_eq!(lines.next(&LIMITS), None);
+}

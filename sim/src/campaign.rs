@@ -1,0 +1,272 @@
+//! Many runs, each judged: seeds in, findings and one hash out. The same seeds give the same answer with any number of workers.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{SyncSender, sync_channel};
+
+use mcp_parley_oracle::{Finding, Judge, Severity};
+use mcp_parley_trace::{CampaignHash, Kind, Outcome, RunHash, Transport};
+
+use crate::chooser::Seeded;
+use crate::draw::{Drawer, Setup};
+use crate::world::World;
+
+/// Seeds are handed to workers in blocks of this many.
+const BLOCK: u64 = 256;
+/// Every n-th run is made twice and compared.
+const CHECKED_EVERY: u64 = 997;
+
+/// What to run.
+#[derive(Clone, Debug)]
+pub struct Campaign {
+    /// Where cases are drawn from.
+    pub setup: Arc<Setup>,
+    /// Which seeds.
+    pub seeds: Range<u64>,
+    /// How many threads.
+    pub workers: usize,
+    /// Stop after this many distinct findings; 0 for no limit.
+    pub max_findings: usize,
+    /// What counts as a finding.
+    pub fail_on: Severity,
+}
+
+/// What has come out so far, in the order of the seeds.
+#[derive(Clone, Debug, Default)]
+pub struct Progress {
+    /// How many runs.
+    pub runs: u64,
+    /// Distinct findings, each with its first seed.
+    pub findings: Vec<Found>,
+    /// Over the runs' hashes.
+    pub hash: u128,
+    /// Which servers were met, by number in the setup.
+    pub servers: BTreeSet<u32>,
+    /// How runs ended, and how often.
+    pub ends: BTreeMap<&'static str, u64>,
+    /// Contested rows that occurred, each with the outcomes that were seen.
+    pub contested: BTreeMap<&'static str, BTreeSet<&'static str>>,
+    /// Seeds whose second run was another one.
+    pub unstable: Vec<u64>,
+    /// Runs that could not be made: the seed, and why.
+    pub broken: Vec<(u64, String)>,
+}
+
+/// A finding and the seed that shows it first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// The seed.
+    pub seed: u64,
+    /// The hash of its run.
+    pub hash: u128,
+    /// What it shows.
+    pub finding: Finding,
+}
+
+/// One run's outcome, small enough to keep a block of them.
+struct Ran {
+    seed: u64,
+    hash: u128,
+    server: u32,
+    end: &'static str,
+    finding: Option<Box<Finding>>,
+    contested: Vec<(&'static str, &'static str)>,
+    unstable: bool,
+    broken: Option<String>,
+}
+
+impl Campaign {
+    /// Runs it. `watch` is told after every block, on the caller's thread; false stops the campaign there.
+    pub fn run(&self, mut watch: impl FnMut(&Progress) -> bool) -> Progress {
+        let next = AtomicU64::new(self.seeds.start);
+        let stop = AtomicBool::new(false);
+        let workers = self.workers.max(1);
+        let (sender, receiver) = sync_channel::<(u64, Vec<Ran>)>(2 * workers);
+        let mut merge = Merge::new(self);
+        std::thread::scope(|scope| {
+            for _ in 0..workers {
+                let sender = sender.clone();
+                let (next, stop) = (&next, &stop);
+                scope.spawn(move || self.work(next, stop, &sender));
+            }
+            drop(sender);
+            for (start, block) in receiver {
+                if !merge.add(start, block) || !watch(&merge.progress) {
+                    stop.store(true, Ordering::Relaxed);
+                    break;
+                }
+            }
+        });
+        merge.finish()
+    }
+
+    fn work(&self, next: &AtomicU64, stop: &AtomicBool, sender: &SyncSender<(u64, Vec<Ran>)>) {
+        let mut bench = Bench::new(Arc::clone(&self.setup), self.fail_on);
+        while !stop.load(Ordering::Relaxed) {
+            let start = next.fetch_add(BLOCK, Ordering::Relaxed);
+            if start >= self.seeds.end {
+                return;
+            }
+            let end = (start + BLOCK).min(self.seeds.end);
+            let block = (start..end).map(|seed| bench.run(seed)).collect();
+            if sender.send((start, block)).is_err() {
+                return;
+            }
+        }
+    }
+}
+
+/// One worker's memory.
+struct Bench {
+    setup: Arc<Setup>,
+    drawer: Drawer,
+    world: World,
+    judge: Judge,
+    fail_on: Severity,
+}
+
+impl Bench {
+    fn new(setup: Arc<Setup>, fail_on: Severity) -> Self {
+        Self {
+            drawer: Drawer::new(Arc::clone(&setup)),
+            setup,
+            world: World::new(),
+            judge: Judge::new(),
+            fail_on,
+        }
+    }
+
+    fn run(&mut self, seed: u64) -> Ran {
+        // A failed assertion is caught at the run's edge: it is a finding about us, with its seed, and no reason to stop.
+        let ran = catch_unwind(AssertUnwindSafe(|| {
+            let mut ran = self.once(seed);
+            if seed.is_multiple_of(CHECKED_EVERY) {
+                ran.unstable = self.once(seed).hash != ran.hash;
+            }
+            ran
+        }));
+        ran.unwrap_or_else(|panic| {
+            let why = panic.downcast_ref::<String>().map(String::as_str);
+            let why = why.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic").to_owned();
+            *self = Self::new(Arc::clone(&self.setup), self.fail_on);
+            Ran::broken(seed, why)
+        })
+    }
+
+    fn once(&mut self, seed: u64) -> Ran {
+        let mut chooser = Seeded::new(seed);
+        let (case, server) = match self.drawer.draw(&mut chooser) {
+            Ok(drawn) => drawn,
+            Err(why) => return Ran::broken(seed, why),
+        };
+        self.world.run(&case, chooser);
+        let recording = &self.world.recording;
+        let verdicts = self.judge.judge(recording, &case.declared(), case.subject, Transport::Stdio);
+        let mut hash = RunHash::of(recording);
+        let mut contested = Vec::new();
+        for (id, verdict) in verdicts.iter() {
+            hash.verdict(id, verdict.outcome, &verdict.evidence);
+            if verdict.outcome == Outcome::Contested {
+                contested.push((id, verdict.observed));
+            }
+        }
+        let end = recording.events().iter().rev().find_map(|event| match event.kind {
+            Kind::Failed => Some("failed with a reason"),
+            Kind::Called(true) => Some("connected"),
+            Kind::Called(false) => Some("connected, call refused"),
+            _ => None,
+        });
+        Ran {
+            seed,
+            hash: hash.finish(),
+            server,
+            end: end.unwrap_or("ended otherwise"),
+            finding: verdicts.finding_at(self.fail_on).map(Box::new),
+            contested,
+            unstable: false,
+            broken: None,
+        }
+    }
+}
+
+impl Ran {
+    fn broken(seed: u64, why: String) -> Self {
+        Self {
+            seed,
+            hash: 0,
+            server: 0,
+            end: "not run",
+            finding: None,
+            contested: Vec::new(),
+            unstable: false,
+            broken: Some(why),
+        }
+    }
+}
+
+/// Puts blocks back into the order of their seeds.
+struct Merge {
+    waiting: BTreeMap<u64, Vec<Ran>>,
+    next: u64,
+    hash: CampaignHash,
+    seen: BTreeSet<(&'static str, String)>,
+    max_findings: usize,
+    progress: Progress,
+}
+
+impl Merge {
+    fn new(campaign: &Campaign) -> Self {
+        Self {
+            waiting: BTreeMap::new(),
+            next: campaign.seeds.start,
+            hash: CampaignHash::default(),
+            seen: BTreeSet::new(),
+            max_findings: campaign.max_findings,
+            progress: Progress::default(),
+        }
+    }
+
+    /// False once there are enough findings.
+    fn add(&mut self, start: u64, block: Vec<Ran>) -> bool {
+        self.waiting.insert(start, block);
+        while let Some(block) = self.waiting.remove(&self.next) {
+            self.next += BLOCK;
+            for ran in block {
+                if !self.take(ran) {
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    fn take(&mut self, ran: Ran) -> bool {
+        let progress = &mut self.progress;
+        progress.runs += 1;
+        self.hash.run(ran.hash);
+        progress.servers.insert(ran.server);
+        *progress.ends.entry(ran.end).or_default() += 1;
+        for (id, observed) in ran.contested {
+            progress.contested.entry(id).or_default().insert(observed);
+        }
+        if ran.unstable {
+            progress.unstable.push(ran.seed);
+        }
+        progress.broken.extend(ran.broken.map(|why| (ran.seed, why)));
+        if let Some(finding) = ran.finding
+            && self.seen.insert((finding.id, finding.message_kind.to_string()))
+        {
+            progress.findings.push(Found { seed: ran.seed, hash: ran.hash, finding: *finding });
+            return self.max_findings == 0 || progress.findings.len() < self.max_findings;
+        }
+        true
+    }
+
+    fn finish(mut self) -> Progress {
+        self.progress.hash = self.hash.finish();
+        self.progress
+    }
+}

@@ -1,0 +1,172 @@
+//! Draws a case: which persona, with which open values, met by which client with which policy.
+//!
+//! Every field is drawn through the chooser, 0 being the simplest; a run first draws what is in play at all (swarm).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use mcp_parley_mock_clients::Opening;
+use mcp_parley_mock_servers::{Draft, Played};
+use mcp_parley_negotiation::client::{
+    AfterModernError, BadHint, BrokenEnvelope, CancelProbe, ClientDeviations, ClientPolicy, EarlyRequest,
+    InitializeRefused, InvalidParams, LateDiscover, LegacyMeta, MissingResultType, Mode, Noise,
+    OddUnsupported, OtherSuccess, ProbeExit, UncorrelatedError,
+};
+use mcp_parley_negotiation::gate::GateDeviations;
+use mcp_parley_negotiation::version::{Era, LATEST_LEGACY, LATEST_MODERN, Preferences, ProtocolVersion};
+use mcp_parley_trace::Subject;
+
+use crate::case::{Case, ClientSide, ServerSide};
+use crate::chooser::{Chooser, Site};
+
+/// Where cases are drawn from.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// Who is judged.
+    pub subject: Subject,
+    /// What the client breaks; nothing for the reference client.
+    pub client: ClientDeviations,
+    /// The servers to draw from, the simplest first; not empty.
+    pub servers: Vec<Draft>,
+    /// What the server's gate breaks; nothing for a persona as it is.
+    pub server: GateDeviations,
+    /// Odd clients to draw from besides the machine, where the server is judged.
+    pub openings: Vec<Arc<Opening>>,
+    /// The client's mode, if it is not drawn.
+    pub mode: Option<Mode>,
+}
+
+/// Draws cases; keeps the concrete personas that it has made, of which there are finitely many.
+#[derive(Debug)]
+pub struct Drawer {
+    setup: Arc<Setup>,
+    made: BTreeMap<(u32, Vec<u32>), Arc<Played>>,
+    default_policy: Arc<ClientPolicy>,
+    choices: Vec<u32>,
+}
+
+/// No more concrete personas than this are kept.
+const KEPT: usize = 4096;
+
+impl Drawer {
+    /// Draws from this setup.
+    pub fn new(setup: Arc<Setup>) -> Self {
+        Self { setup, made: BTreeMap::new(), default_policy: Arc::default(), choices: Vec::new() }
+    }
+
+    /// Draws a case. The number of the persona is given for progress.
+    ///
+    /// # Errors
+    /// A persona whose choice does not fit the schema: the file's fault, in one line.
+    pub fn draw(&mut self, chooser: &mut impl Chooser) -> Result<(Case, u32), String> {
+        let setup = Arc::clone(&self.setup);
+        let at = chooser.choose(Site::Persona, u32::try_from(setup.servers.len()).unwrap_or(u32::MAX));
+        let played = self.played(&setup, at, chooser)?;
+        let openings = u32::try_from(setup.openings.len()).unwrap_or(0);
+        let opening = if openings == 0 { 0 } else { chooser.choose(Site::Opening, openings + 2) };
+        let client = match opening.checked_sub(2).and_then(|at| setup.openings.get(at as usize)) {
+            Some(opening) => ClientSide::Opening(Arc::clone(opening)),
+            None => {
+                ClientSide::Machine { policy: self.policy(&setup, chooser), deviations: setup.client.clone() }
+            }
+        };
+        let server = ServerSide { played, deviations: setup.server.clone() };
+        Ok((Case { subject: setup.subject, client, server }, at))
+    }
+
+    fn played(&mut self, setup: &Setup, at: u32, chooser: &mut impl Chooser) -> Result<Arc<Played>, String> {
+        let Some(draft) = setup.servers.get(at as usize) else { return Err("no server to draw from".into()) };
+        self.choices.clear();
+        for point in draft.open_points() {
+            self.choices.push(chooser.choose(Site::OpenValue, point.choices));
+        }
+        let key = (at, std::mem::take(&mut self.choices));
+        if let Some(played) = self.made.get(&key) {
+            let played = Arc::clone(played);
+            self.choices = key.1;
+            return Ok(played);
+        }
+        let explain = |error: String| format!("persona {}: {error}", draft.id());
+        let persona = draft.resolve(&key.1).map_err(explain)?;
+        let played = Arc::new(Played::new(persona).map_err(|error| explain(error.to_string()))?);
+        if self.made.len() < KEPT {
+            self.made.insert(key, Arc::clone(&played));
+        }
+        Ok(played)
+    }
+
+    fn policy(&self, setup: &Setup, chooser: &mut impl Chooser) -> Arc<ClientPolicy> {
+        let mode = match &setup.mode {
+            Some(mode) => mode.clone(),
+            None => mode(chooser.choose(Site::Mode, 8)),
+        };
+        let preferences = chooser.choose(Site::Preferences, 4);
+        let in_play = chooser.choose(Site::PolicyInPlay, 2) == 1;
+        if mode == Mode::Auto && preferences == 0 && !in_play {
+            return Arc::clone(&self.default_policy);
+        }
+        let mut policy =
+            ClientPolicy { mode, preferences: self::preferences(preferences), ..ClientPolicy::default() };
+        if in_play {
+            vary(&mut policy, chooser);
+        }
+        Arc::new(policy)
+    }
+}
+
+/// Half of the runs are in mode auto: that is where eras meet.
+fn mode(choice: u32) -> Mode {
+    match choice {
+        0..=3 => Mode::Auto,
+        4 => Mode::Modern,
+        5 => Mode::Legacy,
+        6 => Mode::Pin(ProtocolVersion::new(LATEST_MODERN)),
+        _ => Mode::Pin(ProtocolVersion::new(LATEST_LEGACY)),
+    }
+}
+
+fn preferences(choice: u32) -> Preferences {
+    let of = |names: &[&str]| names.iter().map(|name| ProtocolVersion::new(name)).collect();
+    match choice {
+        0 => Preferences::all(),
+        1 => Preferences {
+            modern: of(&["2027-01-01", LATEST_MODERN]),
+            legacy: of(&[LATEST_LEGACY, "2025-06-18"]),
+        },
+        2 => Preferences {
+            modern: of(&[LATEST_MODERN, "2027-01-01"]),
+            legacy: of(&["2025-06-18", LATEST_LEGACY]),
+        },
+        _ => Preferences { modern: of(&[LATEST_MODERN]), legacy: of(&["2025-06-18"]) },
+    }
+}
+
+/// Each field keeps its default in two of three runs, so that few are off at a time.
+fn vary(policy: &mut ClientPolicy, chooser: &mut impl Chooser) {
+    policy.other_success = pick(OtherSuccess::ALL, chooser);
+    policy.odd_unsupported = pick(OddUnsupported::ALL, chooser);
+    policy.broken_envelope = pick(BrokenEnvelope::ALL, chooser);
+    policy.probe_exit = pick(ProbeExit::ALL, chooser);
+    policy.bad_hint = pick(BadHint::ALL, chooser);
+    policy.noise = pick(Noise::ALL, chooser);
+    policy.after_modern_error = pick(AfterModernError::ALL, chooser);
+    policy.invalid_params = pick(InvalidParams::ALL, chooser);
+    policy.legacy_meta = pick(LegacyMeta::ALL, chooser);
+    policy.cancel_probe = pick(CancelProbe::ALL, chooser);
+    policy.late_discover = pick(LateDiscover::ALL, chooser);
+    policy.uncorrelated_error = pick(UncorrelatedError::ALL, chooser);
+    policy.missing_result_type = pick(MissingResultType::ALL, chooser);
+    policy.initialize_refused = pick(InitializeRefused::ALL, chooser);
+    policy.early_request = pick(EarlyRequest::ALL, chooser);
+    policy.corrective_retries = [2, 1, 3][chooser.choose(Site::Policy, 3) as usize];
+    policy.probe_timeout_us = [5_000_000, 1_000_000, 12_000_000][chooser.choose(Site::Policy, 3) as usize];
+    policy.cached_era =
+        [None, None, None, Some(Era::Legacy), Some(Era::Modern)][chooser.choose(Site::Policy, 5) as usize];
+}
+
+fn pick<T: Copy>(all: &[T], chooser: &mut impl Chooser) -> T {
+    let others = u32::try_from(all.len()).unwrap_or(1).saturating_sub(1);
+    let choice = chooser.choose(Site::Policy, 3 * others.max(1));
+    let at = choice.checked_sub(2 * others).map_or(0, |at| at as usize + 1);
+    all.get(at).copied().unwrap_or(all[0])
+}

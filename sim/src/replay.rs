@@ -1,0 +1,88 @@
+//! One run in full: from a seed or from a trace file, with its decision log, verdicts and hash.
+
+use mcp_parley_oracle::{Finding, Judge, Severity};
+use mcp_parley_trace::{Decision, Footer, Header, Origin, Recording, RunHash, SCHEMA, Transport};
+
+use crate::case::Case;
+use crate::chooser::{Chooser, Recorder, Replay, Seeded};
+use crate::draw::Drawer;
+use crate::world::World;
+
+/// The revision of the specification whose catalogue judges the runs.
+const REVISION: &str = "2026-07-28";
+
+/// A run with all that can be said of it.
+#[derive(Clone, Debug)]
+pub struct FullRun {
+    /// The first line of its trace file.
+    pub header: Header,
+    /// What happened.
+    pub recording: Recording,
+    /// The last line of its trace file.
+    pub footer: Footer,
+    /// What it shows, if anything.
+    pub finding: Option<Finding>,
+    /// The first decision that the log did not foresee, where it was repeated from one.
+    pub diverged: Option<usize>,
+}
+
+/// Makes the run of a seed again, with its decision log.
+///
+/// # Errors
+/// A persona that cannot be played, in one line.
+pub fn record(drawer: &mut Drawer, seed: u64, fail_on: Severity) -> Result<FullRun, String> {
+    let mut chooser = Seeded::new(seed);
+    let (case, _) = drawer.draw(&mut chooser)?;
+    let (run, recorder) = full(&case, Recorder::new(chooser), Origin::Simulated { seed }, fail_on);
+    let (_, decisions) = recorder.into_parts();
+    Ok(with_decisions(run, decisions))
+}
+
+/// Makes the run of a trace file again.
+///
+/// # Errors
+/// What in the header cannot be run again.
+pub fn replay(header: &Header, footer: &Footer, fail_on: Severity) -> Result<FullRun, String> {
+    let case = Case::from_values(header.subject, header.client.clone(), header.server.clone())?;
+    let (mut run, chooser) = full(&case, Replay::new(&footer.decisions), header.origin.clone(), fail_on);
+    run.diverged = chooser.diverged();
+    Ok(with_decisions(run, footer.decisions.clone()))
+}
+
+fn with_decisions(mut run: FullRun, decisions: Vec<Decision>) -> FullRun {
+    run.footer.decisions = decisions;
+    run
+}
+
+fn full<C: Chooser>(case: &Case, chooser: C, origin: Origin, fail_on: Severity) -> (FullRun, C) {
+    let mut world = World::new();
+    let chooser = world.run(case, chooser);
+    let declared = case.declared();
+    let mut judge = Judge::new();
+    let verdicts = judge.judge(&world.recording, &declared, case.subject, Transport::Stdio);
+    let mut hash = RunHash::of(&world.recording);
+    for (id, verdict) in verdicts.iter() {
+        hash.verdict(id, verdict.outcome, &verdict.evidence);
+    }
+    let footer = Footer {
+        rulings: verdicts.rulings(),
+        decisions: Vec::new(),
+        hash: format!("{:032x}", hash.finish()),
+    };
+    let header = Header {
+        schema: SCHEMA.into(),
+        tool: concat!("mcp-parley ", env!("CARGO_PKG_VERSION")).into(),
+        revision: REVISION.into(),
+        subject: case.subject,
+        transport: Transport::Stdio,
+        origin,
+        declared,
+        client: case.client_value(),
+        server: case.server_value(),
+    };
+    let finding = verdicts.finding_at(fail_on);
+    (
+        FullRun { header, recording: std::mem::take(&mut world.recording), footer, finding, diverged: None },
+        chooser,
+    )
+}
