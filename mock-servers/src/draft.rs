@@ -27,6 +27,14 @@ impl Draft {
         Self { tree, points }
     }
 
+    /// A draft without open values.
+    ///
+    /// # Errors
+    /// A persona that cannot be written as data.
+    pub fn of(persona: &Persona) -> Result<Self, String> {
+        serde_json::to_value(persona).map(Self::new).map_err(|error| error.to_string())
+    }
+
     /// The persona's name.
     pub fn id(&self) -> &str {
         self.text("id")

@@ -147,10 +147,10 @@ fn read_id<'a>(id: Option<Raw<'a>>, limits: &Limits, examiner: &mut Examiner<'_>
     let Some(raw) = id else { return Id::Absent };
     let (id, wrong) = match (raw.as_str(), raw.as_number()) {
         _ if raw.text().len() > limits.id_bytes => (Id::Other(raw), IssueId::IdHuge),
-        (Some(text), _) if cfg!(planted = "id-type") => {
-            return Id::Integer(text.decode().parse().unwrap_or(0));
-        }
-        (Some(text), _) => return Id::String(text),
+        (Some(text), _) => match text.raw().parse() {
+            Ok(value) if cfg!(planted = "id-type") => return Id::Integer(value),
+            _ => return Id::String(text),
+        },
         (_, Some(Number::Integer(value))) => return Id::Integer(value),
         (_, Some(Number::Huge { .. })) => (Id::Other(raw), IssueId::IdHuge),
         (_, Some(Number::Fraction { .. })) => (Id::Other(raw), IssueId::IdFractional),

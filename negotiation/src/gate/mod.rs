@@ -4,6 +4,7 @@
 //! process (ERA-14). Like the client's machine, the gate is handed inputs and drained of outputs.
 
 mod batch;
+#[cfg_attr(not(feature = "deviations"), expect(unreachable_pub, reason = "reachable with the feature"))]
 mod deviations;
 mod legacy;
 mod modern;

@@ -1,6 +1,6 @@
 //! Is it JSON, within the limits, and where does it stop being so? One pass, no recursion, no allocation.
 
-use super::Raw;
+use super::{Raw, end_of_plain};
 use crate::issue::{IssueId, IssueSink};
 use crate::limits::Limits;
 
@@ -150,13 +150,13 @@ impl Checker<'_, '_> {
     fn string(&mut self) -> Result<(), Stop> {
         self.at += 1;
         loop {
+            self.at = end_of_plain(self.bytes, self.at);
             match self.peek() {
                 Some(b'"') => {
                     self.at += 1;
                     return Ok(());
                 }
                 Some(b'\\') => self.escape()?,
-                Some(0x20..) => self.at += 1,
                 Some(_) | None => return Err(self.stop()),
             }
         }

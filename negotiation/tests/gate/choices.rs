@@ -89,11 +89,14 @@ fn nested_types() {
         let asked = [
             modern_but("tools/list", "clientInfo", json!("me")),
             modern_but("tools/list", "clientInfo", json!({"name": "me"})),
+            modern_but("tools/list", "clientCapabilities", json!({"roots": 1})),
+            modern_but("tools/list", "clientCapabilities", json!({"elicitation": {"form": 1}})),
+            modern_but("tools/list", "clientCapabilities", json!({"unknown": 1})),
             modern_but("tools/list", "clientInfo", json!({"name": "me", "version": "1", "more": []})),
             modern("tools/list"),
             modern_but("tools/list", "clientCapabilities", json!(1)),
         ];
-        assert_eq!(codes(server, &asked), [code, code, 0, 0, -32602]);
+        assert_eq!(codes(server, &asked), [code, code, code, code, 0, 0, 0, -32602]);
     }
 }
 

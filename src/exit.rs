@@ -1,0 +1,57 @@
+//! Exit codes, and the errors that lead to them.
+
+use std::process::ExitCode;
+
+/// How the program ends. When several apply, the first of this list does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Exit {
+    /// We are broken: 70.
+    Internal,
+    /// The same seed gave two different runs: 6.
+    Unstable,
+    /// The command line or a file named on it is wrong: 2.
+    Usage,
+    /// Something was found: 1.
+    Findings,
+    /// It applied, and could not be shown: 3.
+    Incomplete,
+    /// Nothing was judged: 4.
+    NothingJudged,
+    /// All is well: 0.
+    Fine,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(match exit {
+            Exit::Fine => 0,
+            Exit::Findings => 1,
+            Exit::Usage => 2,
+            Exit::Incomplete => 3,
+            Exit::NothingJudged => 4,
+            Exit::Unstable => 6,
+            Exit::Internal => 70,
+        })
+    }
+}
+
+/// One line that says what is wrong, where, and what to do.
+#[derive(Debug, thiserror::Error)]
+#[error("{text}")]
+pub(crate) struct Failure {
+    pub(crate) text: String,
+    pub(crate) exit: Exit,
+}
+
+impl Failure {
+    pub(crate) fn usage(text: impl std::fmt::Display) -> Self {
+        Self { text: text.to_string(), exit: Exit::Usage }
+    }
+
+    pub(crate) fn internal(text: impl std::fmt::Display) -> Self {
+        Self { text: format!("{text} (this is a bug in mcp-parley)"), exit: Exit::Internal }
+    }
+}
+
+/// What every subcommand gives back.
+pub(crate) type Ended = Result<Exit, Failure>;

@@ -1,0 +1,163 @@
+//! `hunt`: the main job. Many simulated runs, each judged.
+
+use std::io::IsTerminal;
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
+
+use cpu_time::ProcessTime;
+use indicatif::{ProgressBar, ProgressStyle};
+use mcp_parley_mock_servers::Draft;
+use mcp_parley_oracle::Severity;
+use mcp_parley_sim::{Campaign, Drawer, Found, FullRun, Progress, Setup, record};
+
+use crate::cli::{Format, HuntArgs};
+use crate::exit::{Ended, Exit, Failure};
+use crate::{findings, sides};
+
+pub(crate) fn run(args: &HuntArgs) -> Ended {
+    let setup = Arc::new(sides::setup(&args.client, args.server.as_deref())?);
+    let seeds = seeds(&args.seeds)?;
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let campaign = Campaign {
+        setup: Arc::clone(&setup),
+        seeds: seeds.clone(),
+        workers: args.workers.unwrap_or(cores),
+        max_findings: args.max_findings,
+        fail_on: args.fail_on.into(),
+    };
+    let bar = bar(seeds.end - seeds.start);
+    let clock = ProcessTime::now();
+    let progress = campaign.run(|progress| {
+        bar.set_position(progress.runs);
+        bar.set_message(format!(
+            "{} personas met, {} ends, {} findings",
+            progress.servers.len(),
+            progress.ends.len(),
+            progress.findings.len()
+        ));
+        true
+    });
+    let cpu = clock.elapsed();
+    bar.finish_and_clear();
+    let shown = full_runs(args, &setup, &progress)?;
+    match args.format {
+        Format::Json => print_json(&progress, &shown, cpu)?,
+        Format::Text => print_text(args, &setup, &progress, &shown, cpu),
+    }
+    Ok(exit(&progress))
+}
+
+fn exit(progress: &Progress) -> Exit {
+    match progress {
+        _ if !progress.broken.is_empty() => Exit::Internal,
+        _ if !progress.unstable.is_empty() => Exit::Unstable,
+        _ if !progress.findings.is_empty() => Exit::Findings,
+        _ if progress.runs == 0 => Exit::NothingJudged,
+        _ => Exit::Fine,
+    }
+}
+
+fn seeds(text: &str) -> Result<Range<u64>, Failure> {
+    let number = |text: &str| text.trim().parse::<u64>().ok();
+    let range = match text.split_once("..") {
+        Some((from, to)) => number(from).zip(number(to)).map(|(from, to)| from..to),
+        None => number(text).map(|count| 0..count),
+    };
+    let wrong = || Failure::usage(format!("--seeds {text}: say FROM..TO with FROM below TO, such as 0..1000, or a number"));
+    range.filter(|range| range.start < range.end).ok_or_else(wrong)
+}
+
+fn bar(runs: u64) -> ProgressBar {
+    if !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let style = "{bar:30} {pos}/{len} seeds  {per_sec}  {msg}";
+    let style = ProgressStyle::with_template(style).unwrap_or_else(|_| ProgressStyle::default_bar());
+    let bar = ProgressBar::new(runs).with_style(style);
+    bar.enable_steady_tick(Duration::from_millis(200));
+    bar
+}
+
+/// A finding with its whole run and the file that it was written to.
+struct Shown<'p> {
+    found: &'p Found,
+    run: FullRun,
+    path: std::path::PathBuf,
+}
+
+fn full_runs<'p>(args: &HuntArgs, setup: &Arc<Setup>, progress: &'p Progress) -> Result<Vec<Shown<'p>>, Failure> {
+    let mut drawer = Drawer::new(Arc::clone(setup));
+    let fail_on: Severity = args.fail_on.into();
+    let mut shown = Vec::new();
+    for found in &progress.findings {
+        let run = record(&mut drawer, found.seed, fail_on).map_err(Failure::internal)?;
+        let name = format!("{}-seed-{}", found.finding.id, found.seed);
+        let path = findings::write_trace(&args.out, &name, &run.header, &run.recording, &run.footer)?;
+        shown.push(Shown { found, run, path });
+    }
+    Ok(shown)
+}
+
+fn runs_per_cpu_second(progress: &Progress, cpu: Duration) -> u64 {
+    let micros = u64::try_from(cpu.as_micros()).unwrap_or(u64::MAX).max(1);
+    progress.runs.saturating_mul(1_000_000) / micros
+}
+
+fn print_json(progress: &Progress, shown: &[Shown<'_>], cpu: Duration) -> Result<(), Failure> {
+    let findings: Vec<_> = shown
+        .iter()
+        .map(|shown| findings::to_json(&shown.found.finding, &shown.run.footer.hash, Some(shown.found.seed), &shown.path))
+        .collect();
+    let object = serde_json::json!({
+        "schema": "mcp-parley/hunt/1",
+        "runs": progress.runs,
+        "findings": findings,
+        "hash": format!("{:032x}", progress.hash),
+        "runs_per_cpu_second": runs_per_cpu_second(progress, cpu),
+        "personas": progress.servers.len(),
+        "ends": progress.ends,
+        "contested": progress.contested,
+        "unstable_seeds": progress.unstable,
+        "broken_runs": progress.broken,
+    });
+    let text = serde_json::to_string_pretty(&object).map_err(Failure::internal)?;
+    anstream::println!("{text}");
+    Ok(())
+}
+
+fn print_text(args: &HuntArgs, setup: &Setup, progress: &Progress, shown: &[Shown<'_>], cpu: Duration) {
+    for Shown { found, run, path } in shown {
+        anstream::println!("{}", findings::describe(&found.finding, &run.header, &run.recording, &run.footer));
+        anstream::println!("{}\n", findings::reproduce_line(path));
+    }
+    let server = args.server.as_deref().unwrap_or("every persona");
+    anstream::println!("client {} against {server}", args.client);
+    anstream::println!(
+        "  {} runs, {} a CPU second, hash {:032x}",
+        progress.runs,
+        runs_per_cpu_second(progress, cpu),
+        progress.hash
+    );
+    let met: Vec<&str> =
+        progress.servers.iter().filter_map(|at| setup.servers.get(*at as usize)).map(Draft::id).collect();
+    anstream::println!("  personas met: {} of {}", met.len(), setup.servers.len());
+    for (end, count) in &progress.ends {
+        anstream::println!("  {count:>9} {end}");
+    }
+    if !progress.contested.is_empty() {
+        let rows: Vec<&str> = progress.contested.keys().copied().collect();
+        anstream::println!("  contested, each outcome allowed: {}", rows.join(", "));
+    }
+    for (seed, why) in &progress.broken {
+        anstream::println!("  seed {seed} could not be run: {why} (this is a bug in mcp-parley)");
+    }
+    for seed in &progress.unstable {
+        anstream::println!("  seed {seed} gave two different runs (this is a bug in mcp-parley)");
+    }
+    match progress.findings.len() {
+        0 => anstream::println!("  no findings"),
+        1 => anstream::println!("  1 finding"),
+        n => anstream::println!("  {n} findings"),
+    }
+}

@@ -1,0 +1,95 @@
+//! From `--client X --server Y` to what the simulator draws from.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use mcp_parley_mock_clients as mock_clients;
+use mcp_parley_mock_servers as mock_servers;
+use mcp_parley_mock_servers::{Draft, Persona, Profile, SCHEMA};
+use mcp_parley_negotiation::client::ClientDeviations;
+use mcp_parley_negotiation::gate::GateDeviations;
+use mcp_parley_sim::Setup;
+use mcp_parley_trace::Subject;
+
+use crate::exit::Failure;
+
+/// Reads both sides. A server mutant is on trial itself; otherwise the client is.
+pub(crate) fn setup(client: &str, server: Option<&str>) -> Result<Setup, Failure> {
+    let client = client_side(client)?;
+    let mut setup = Setup {
+        subject: Subject::Client,
+        client,
+        servers: mock_servers::personas().to_vec(),
+        server: GateDeviations::default(),
+        openings: Vec::new(),
+        mode: None,
+    };
+    let Some(server) = server else { return Ok(setup) };
+    match server.split_once(':') {
+        Some(("mutant", id)) => {
+            let mutant = mock_servers::mutant(id).ok_or_else(|| unknown("server mutant", id, "mutants"))?;
+            setup.subject = Subject::Server;
+            setup.server = mutant.deviations.clone();
+            setup.servers = vec![draft_of(mutant)?];
+            setup.openings = mock_clients::openings().iter().cloned().map(Arc::new).collect();
+        }
+        Some(("persona", id)) => {
+            setup.servers = vec![embedded(id)?];
+        }
+        _ => setup.servers = vec![persona(server)?],
+    }
+    Ok(setup)
+}
+
+fn client_side(client: &str) -> Result<ClientDeviations, Failure> {
+    match client.split_once(':') {
+        None if client == "reference" => Ok(ClientDeviations::default()),
+        Some(("mutant", id)) => mock_clients::mutant(id)
+            .map(|mutant| mutant.deviations.clone())
+            .ok_or_else(|| unknown("client mutant", id, "mutants")),
+        _ => Err(Failure::usage(format!("--client {client}: say `reference` or `mutant:ID`"))),
+    }
+}
+
+/// An embedded persona by its id, or one from a file.
+pub(crate) fn persona(name: &str) -> Result<Draft, Failure> {
+    if mock_servers::persona(name).is_none() && Path::new(name).exists() {
+        return mock_servers::load(Path::new(name)).map_err(Failure::usage);
+    }
+    embedded(name)
+}
+
+fn embedded(id: &str) -> Result<Draft, Failure> {
+    mock_servers::persona(id).cloned().ok_or_else(|| unknown("persona", id, "personas"))
+}
+
+fn unknown(kind: &str, id: &str, list: &str) -> Failure {
+    Failure::usage(format!("there is no {kind} named {id}; see `mcp-parley list {list}`, or name a file that exists"))
+}
+
+/// The server that a mutant is but for its fault. Its name does not enter the run.
+fn draft_of(mutant: &mock_servers::Mutant) -> Result<Draft, Failure> {
+    let persona = Persona {
+        schema: SCHEMA,
+        id: "mutant".into(),
+        title: "a server with one fault".into(),
+        source: vec![mutant.killed_by.clone()],
+        profile: mutant.profile,
+        policy: mutant.policy.clone(),
+        wire: mock_servers::Wire::default(),
+        process: Vec::new(),
+        quirks: Vec::new(),
+    };
+    Draft::of(&persona).map_err(Failure::internal)
+}
+
+/// The era that a profile can speak, for people.
+pub(crate) fn profile_name(profile: Profile) -> &'static str {
+    match profile {
+        Profile::Modern => "modern",
+        Profile::Legacy => "legacy",
+        Profile::Dual => "dual",
+        Profile::Silent => "silent",
+        Profile::Exiting => "exiting",
+    }
+}
