@@ -299,8 +299,7 @@ fn check_instructions_and_meta(
     examiner: &mut Examiner<'_>,
 ) {
     examiner.of_kind(instructions, Kind::String, IssueId::InstructionsWrongType);
-    if let Some(meta) = meta::check_keys(meta, examiner) {
-        let [info] = examiner.pick(meta, [meta::SERVER_INFO]);
+    if let Some([info]) = meta.and_then(|meta| meta::pick(meta, [meta::SERVER_INFO], examiner)) {
         examiner.checked(info, meta::is_implementation, IssueId::InfoWrongType);
     }
 }

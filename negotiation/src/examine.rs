@@ -35,16 +35,11 @@ impl<'s> Examiner<'s> {
         object: Raw<'a>,
         names: [&str; N],
     ) -> [Option<Raw<'a>>; N] {
-        let mut slots = [None; N];
-        for (key, value) in object.members() {
-            let place = names.iter().position(|name| key.eq_str(name));
-            let Some(slot) = place.and_then(|at| slots.get_mut(at)) else { continue };
-            if slot.is_some() {
+        object.pick(names, |key, is_duplicate| {
+            if is_duplicate {
                 self.issue_at_key(IssueId::DuplicateKey, key);
             }
-            json::keep(slot, value);
-        }
-        slots
+        })
     }
 
     /// The member itself; if there is none, the object has an issue.

@@ -82,10 +82,11 @@ pub fn read_request_meta<'a>(
         return nothing;
     };
     let [meta] = examiner.pick(params, ["_meta"]);
-    let meta = examiner.required(meta, params, IssueId::MetaMissing);
-    let Some(meta) = check_keys(meta, examiner) else { return nothing };
+    let Some(meta) = examiner.required(meta, params, IssueId::MetaMissing) else { return nothing };
     let names = [PROTOCOL_VERSION, CLIENT_INFO, CLIENT_CAPABILITIES, LOG_LEVEL];
-    let [version, client_info, capabilities, log_level] = examiner.pick(meta, names);
+    let Some([version, client_info, capabilities, log_level]) = pick(meta, names, examiner) else {
+        return nothing;
+    };
     examiner.required(version, meta, IssueId::MetaVersionMissing);
     let version_string = examiner.of_kind(version, Kind::String, IssueId::MetaVersionWrongType);
     examiner.checked(client_info, is_implementation, IssueId::InfoWrongType);
@@ -106,18 +107,28 @@ pub fn read_request_meta<'a>(
     }
 }
 
-/// The `_meta` itself, if it is an object; its type and its keys are issues.
-pub(crate) fn check_keys<'a>(meta: Option<Raw<'a>>, examiner: &mut Examiner<'_>) -> Option<Raw<'a>> {
-    let meta = examiner.of_kind(meta, Kind::Object, IssueId::MetaWrongType)?;
-    for (key, _) in meta.members().filter(|(key, _)| !key_is_valid(&key.decode())) {
-        examiner.issue_at_key(IssueId::MetaKeyInvalid, key);
-    }
-    Some(meta)
+/// The members of these names, if `_meta` is an object; its type and its keys are issues.
+pub(crate) fn pick<'a, const N: usize>(
+    meta: Raw<'a>,
+    names: [&str; N],
+    examiner: &mut Examiner<'_>,
+) -> Option<[Option<Raw<'a>>; N]> {
+    let meta = examiner.of_kind(Some(meta), Kind::Object, IssueId::MetaWrongType)?;
+    Some(meta.pick(names, |key, is_duplicate| {
+        if is_duplicate {
+            examiner.issue_at_key(IssueId::DuplicateKey, key);
+        }
+        if !key_is_valid(&key.decode()) {
+            examiner.issue_at_key(IssueId::MetaKeyInvalid, key);
+        }
+    }))
 }
 
 /// DISC-08: an object with the strings `name` and `version`.
 pub(crate) fn is_implementation(info: Raw<'_>) -> bool {
-    ["name", "version"].iter().all(|name| info.get(name).is_some_and(|text| text.kind() == Kind::String))
+    info.pick(["name", "version"], |_, _| {})
+        .iter()
+        .all(|text| text.is_some_and(|text| text.kind() == Kind::String))
 }
 
 fn is_log_level(level: Raw<'_>) -> bool {

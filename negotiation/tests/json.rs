@@ -1,5 +1,7 @@
 //! The reader against serde_json, which shares no code with it: the same texts are JSON, with the same values.
 
+#![expect(clippy::panic, clippy::unwrap_used, reason = "these helpers are part of the tests")]
+
 use mcp_parley_negotiation::issue::{IssueId, IssueSink};
 use mcp_parley_negotiation::json::{Kind, Number, Raw, check, pointer_at, write_string};
 use mcp_parley_negotiation::limits::Limits;

@@ -1,5 +1,7 @@
 //! Every issue: a message that has it and nothing else, at the exact byte, and the nearest message that has none.
 
+#![expect(clippy::panic, clippy::unwrap_used, reason = "these helpers are part of the tests")]
+
 use mcp_parley_negotiation::classify::{classify_reply, read_initialize_result};
 use mcp_parley_negotiation::envelope::{Message, Outcome, read_message};
 use mcp_parley_negotiation::issue::IssueId::{self, *};

@@ -103,6 +103,7 @@ impl Negotiator {
         }
         if self.policy.initialize_refused == InitializeRefused::RetryListed
             && self.budget.legacy_retries > 0
+            && !self.modern_proven
             && let Some(next) = self.legacy_listed(error.data, version)
         {
             self.budget.legacy_retries -= 1;
@@ -114,7 +115,10 @@ impl Negotiator {
     /// A -32022 to `initialize` that lists one of our modern versions proves a modern server after all.
     fn modern_after_all(&mut self, line: &[u8]) -> Option<u16> {
         match classify_reply(line, &self.offered, &self.limits, &mut self.issues).kind {
-            ReplyKind::UnsupportedVersion(unsupported) => self.untried(unsupported.listed),
+            ReplyKind::UnsupportedVersion(unsupported) => {
+                self.modern_proven = true;
+                self.untried(unsupported.listed)
+            }
             _ => None,
         }
     }
@@ -134,10 +138,13 @@ impl Negotiator {
     /// AMB-21: the probe is answered after all; legacy goes on, and a good answer is remembered.
     pub(super) fn on_late_answer(&mut self, line: &[u8]) {
         self.unanswered_probe = None;
-        if let ReplyKind::Discovered(discovered) =
-            classify_reply(line, &self.offered, &self.limits, &mut self.issues).kind
-        {
-            self.late = discovered.listed.modern;
+        match classify_reply(line, &self.offered, &self.limits, &mut self.issues).kind {
+            ReplyKind::Discovered(discovered) => {
+                self.late = discovered.listed.modern;
+                self.modern_proven = true;
+            }
+            ReplyKind::ModernError(_) | ReplyKind::UnsupportedVersion(_) => self.modern_proven = true,
+            _ => {}
         }
         self.event(Event::Ignored);
         self.turn_modern_late();

@@ -139,6 +139,9 @@ pub enum Failure {
     /// Modern only, and the server is legacy.
     #[error("the server is legacy ({0}), and this client was told to speak modern versions only")]
     LegacyServer(Evidence),
+    /// The server has shown that it is modern, and then this: no reason to take it for legacy.
+    #[error("the server is modern, but then: {0}")]
+    ModernServer(Evidence),
     /// A DiscoverResult that cannot be used.
     #[error("the server's DiscoverResult cannot be used: {0}")]
     UnusableDiscovery(&'static str),

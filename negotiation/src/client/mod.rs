@@ -62,6 +62,8 @@ pub struct Negotiator {
     unanswered_probe: Option<i64>,
     /// The best common version of a DiscoverResult that came too late (AMB-21).
     late: Option<u16>,
+    /// A recognised modern error or a DiscoverResult was read: from here on no `initialize` is sent (ERA-03, ERA-04, ERA-20).
+    modern_proven: bool,
     call: Option<Call>,
     queue: VecDeque<Output>,
     bytes: Vec<u8>,
@@ -144,6 +146,7 @@ impl Negotiator {
             },
             unanswered_probe: None,
             late: None,
+            modern_proven: false,
             call: None,
             queue: VecDeque::new(),
             bytes: Vec::new(),
@@ -322,9 +325,11 @@ impl Negotiator {
         }
         match self.phase {
             Phase::Probing { .. } => self.on_probe_down(kind),
-            Phase::Spawning | Phase::Initializing { .. } => self.restart_or_fail(kind, Opening::Initialize),
             Phase::Settled { era: Era::Modern, .. } => self.restart_or_fail(kind, Opening::Resume),
-            Phase::Settled { era: Era::Legacy, .. } => self.restart_or_fail(kind, Opening::Initialize),
+            Phase::Spawning | Phase::Initializing { .. } | Phase::Settled { era: Era::Legacy, .. } => {
+                let opening = if self.modern_proven { Opening::Probe } else { Opening::Initialize };
+                self.restart_or_fail(kind, opening);
+            }
             Phase::Idle | Phase::Done => {}
         }
     }

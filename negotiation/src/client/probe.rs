@@ -74,6 +74,7 @@ impl Negotiator {
 
     /// ERA-03: modern, whatever else is wrong with it.
     fn on_discovered(&mut self, discovered: &Discovered<'_>) {
+        self.modern_proven = true;
         if self.deviations.initialize_after_discover && !self.offered.legacy.is_empty() {
             return self.initialize(0);
         }
@@ -107,6 +108,7 @@ impl Negotiator {
         if self.deviations.fall_back_after_unsupported && unsupported.listed.modern.is_some() {
             return self.fall_back(Evidence::Error(codes::UNSUPPORTED_VERSION.code));
         }
+        self.modern_proven = true;
         self.refuse(version);
         match self.untried(unsupported.listed) {
             Some(next) if self.budget.corrections > 0 => {
@@ -135,6 +137,7 @@ impl Negotiator {
 
     /// AMB-11.
     fn on_modern_error(&mut self, code: i64, version: u16) {
+        self.modern_proven = true;
         if self.policy.after_modern_error == AfterModernError::Retry && self.budget.corrections > 0 {
             self.budget.corrections = 0;
             return self.probe(version);
@@ -196,7 +199,7 @@ impl Negotiator {
                 self.opening = Opening::Probe;
                 self.respawn();
             }
-            _ => self.fail(Failure::LegacyServer(Evidence::Exit(kind))),
+            _ => self.fall_back(Evidence::Exit(kind)),
         }
     }
 
@@ -206,11 +209,14 @@ impl Negotiator {
     }
 
     pub(super) fn may_fall_back(&self) -> bool {
-        self.policy.mode == Mode::Auto && !self.offered.legacy.is_empty()
+        self.policy.mode == Mode::Auto && !self.offered.legacy.is_empty() && !self.modern_proven
     }
 
     /// ERA-05: anything else means legacy.
     pub(super) fn fall_back(&mut self, evidence: Evidence) {
+        if self.modern_proven {
+            return self.fail(Failure::ModernServer(evidence));
+        }
         if !self.may_fall_back() {
             return self.fail(Failure::LegacyServer(evidence));
         }

@@ -65,8 +65,8 @@ impl<'a> Raw<'a> {
 
     /// The string, if it is one.
     pub fn as_str(&self) -> Option<RawStr<'a>> {
-        let inner = self.text.strip_prefix('"')?.strip_suffix('"')?;
-        Some(RawStr { text: inner, escaped: inner.as_bytes().contains(&b'\\') })
+        let text = self.text.strip_prefix('"')?.strip_suffix('"')?;
+        Some(RawStr { text, escaped: text.as_bytes().contains(&b'\\') })
     }
 
     /// The number, if it is one.
@@ -98,12 +98,29 @@ impl<'a> Raw<'a> {
     }
 
     /// The member of this name, if this is an object that has one. The last of duplicates.
-    pub fn get(&self, key: &str) -> Option<Raw<'a>> {
-        let mut found = None;
-        for (_, value) in self.members().filter(|(name, _)| name.eq_str(key)) {
-            keep(&mut found, value);
+    pub fn get(&self, name: &str) -> Option<Raw<'a>> {
+        let [value] = self.pick([name], |_, _| {});
+        value
+    }
+
+    /// The members of these names, in one pass. The last of duplicates counts, as in most parsers. `visit` gets every key,
+    /// and whether it is one of these names for the second time.
+    pub(crate) fn pick<const N: usize>(
+        &self,
+        names: [&str; N],
+        mut visit: impl FnMut(RawStr<'a>, bool),
+    ) -> [Option<Raw<'a>>; N] {
+        let mut slots = [None; N];
+        for (key, value) in self.members() {
+            let place = names.iter().position(|name| key.eq_str(name));
+            let slot = place.and_then(|at| slots.get_mut(at));
+            visit(key, slot.as_ref().is_some_and(|slot| slot.is_some()));
+            let Some(slot) = slot else { continue };
+            if slot.is_none() || !cfg!(planted = "duplicate-key") {
+                *slot = Some(value);
+            }
         }
-        found
+        slots
     }
 
     /// Where it starts in the message that it was read from, in bytes. 0 for another message.
@@ -155,13 +172,6 @@ impl PartialEq for RawStr<'_> {
 
 impl Eq for RawStr<'_> {}
 
-/// Duplicate members: the last one counts, as in most parsers.
-pub(crate) fn keep<'a>(slot: &mut Option<Raw<'a>>, value: Raw<'a>) {
-    if slot.is_none() || !cfg!(planted = "duplicate-key") {
-        *slot = Some(value);
-    }
-}
-
 fn offset_in(text: &str, base: &[u8]) -> usize {
     let distance = text.as_ptr().addr().wrapping_sub(base.as_ptr().addr());
     if distance <= base.len() { distance } else { 0 }
@@ -177,9 +187,7 @@ impl<'a> Iterator for Members<'a> {
     type Item = (RawStr<'a>, Raw<'a>);
 
     fn next(&mut self) -> Option<Self::Item> {
-        let key = self.scan.value()?.as_str()?;
-        let value = self.scan.value()?;
-        Some((key, value))
+        Some((self.scan.key()?, self.scan.value()?))
     }
 }
 
@@ -205,33 +213,49 @@ struct Scan<'a> {
 }
 
 impl<'a> Scan<'a> {
-    /// The next value, keys included; `None` at the end of the container.
+    /// The next key; `None` at the end of the object.
+    fn key(&mut self) -> Option<RawStr<'a>> {
+        let bytes = self.text.as_bytes();
+        let start = self.skip_to_token();
+        if bytes.get(start) != Some(&b'"') {
+            return None;
+        }
+        let (end, escaped) = end_of_string(bytes, start);
+        self.at = end;
+        self.text.get(start + 1..end.saturating_sub(1)).map(|text| RawStr { text, escaped })
+    }
+
+    /// The next value; `None` at the end of the container.
     fn value(&mut self) -> Option<Raw<'a>> {
         let bytes = self.text.as_bytes();
-        while let Some(b' ' | b'\t' | b'\r' | b'\n' | b',' | b':') = bytes.get(self.at) {
-            self.at += 1;
-        }
-        let start = self.at;
+        let start = self.skip_to_token();
         self.at = match bytes.get(start)? {
-            b'"' => end_of_string(bytes, start),
+            b'"' => end_of_string(bytes, start).0,
             b'{' | b'[' => end_of_container(bytes, start),
             b'}' | b']' => return None,
             _ => end_of_word(bytes, start),
         };
         self.text.get(start..self.at).map(|text| Raw { text })
     }
+
+    fn skip_to_token(&mut self) -> usize {
+        while let Some(b' ' | b'\t' | b'\r' | b'\n' | b',' | b':') = self.text.as_bytes().get(self.at) {
+            self.at += 1;
+        }
+        self.at
+    }
 }
 
-/// The offset after the string that starts here.
-fn end_of_string(bytes: &[u8], start: usize) -> usize {
-    let mut at = start + 1;
+/// The offset after the string that starts here, and whether it has escapes.
+fn end_of_string(bytes: &[u8], start: usize) -> (usize, bool) {
+    let (mut at, mut escaped) = (start + 1, false);
     loop {
         at = end_of_plain(bytes, at);
         match bytes.get(at) {
-            Some(b'"') => return at + 1,
-            Some(b'\\') => at += 2,
+            Some(b'"') => return (at + 1, escaped),
+            Some(b'\\') => (at, escaped) = (at + 2, true),
             Some(_) => at += 1,
-            None => return bytes.len(),
+            None => return (bytes.len(), escaped),
         }
     }
 }
@@ -247,7 +271,8 @@ fn end_of_plain(bytes: &[u8], start: usize) -> usize {
         // The high bit of each byte that is zero, or below 0x20; the lowest one set is exact.
         let zero = |word: u64| word.wrapping_sub(LOW) & !word;
         let control = word.wrapping_sub(LOW * 0x20) & !word;
-        let found = (zero(word ^ LOW * u64::from(b'"')) | zero(word ^ LOW * u64::from(b'\\')) | control) & HIGH;
+        let is = |byte: u8| zero(word ^ (LOW * u64::from(byte)));
+        let found = (is(b'"') | is(b'\\') | control) & HIGH;
         if found != 0 {
             return start + index * 8 + found.trailing_zeros() as usize / 8;
         }
@@ -262,7 +287,7 @@ fn end_of_container(bytes: &[u8], start: usize) -> usize {
     while let Some(byte) = bytes.get(at) {
         match byte {
             b'"' => {
-                at = end_of_string(bytes, at);
+                (at, _) = end_of_string(bytes, at);
                 continue;
             }
             b'{' | b'[' => depth += 1,
@@ -337,4 +362,26 @@ fn utf16_unit(text: &str) -> Option<(u32, &str)> {
         unit = unit << 4 | digit.to_digit(16)?;
     }
     Some((unit, rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::end_of_plain;
+
+    #[test]
+    fn eight_bytes_a_step_see_what_one_byte_a_step_sees() {
+        let ends = |byte: u8| byte < 0x20 || byte == b'"' || byte == b'\\';
+        for length in 0..20 {
+            for (place, byte) in (0..length).flat_map(|place| (0..=u8::MAX).map(move |byte| (place, byte))) {
+                for around in [b' ', b'!', b'#', b'[', b']', 0x7f, 0x80, 0xff] {
+                    let mut bytes = vec![around; length];
+                    bytes[place] = byte;
+                    for start in [0, 1, place, length, length + 1] {
+                        let expected = (start..length).find(|at| ends(bytes[*at])).unwrap_or(length);
+                        assert_eq!(end_of_plain(&bytes, start), expected, "{bytes:?} from {start}");
+                    }
+                }
+            }
+        }
+    }
 }

@@ -55,6 +55,8 @@ fn bare_request() {
         let progress =
             json!({"jsonrpc": "2.0", "id": 1, "method": "x", "params": {"_meta": {"progressToken": 1}}});
         assert_eq!(ask(GatePolicy { bare_request, ..dual() }).code(&progress), code);
+        let half = modern_but("tools/list", "protocolVersion", json!(null));
+        assert_eq!(ask(GatePolicy { bare_request, ..dual() }).code(&half), -32602, "one key makes it modern");
         assert_eq!(ask(GatePolicy { bare_request, ..modern_only() }).code(&bare("tools/list")), -32602);
     }
 }

@@ -46,9 +46,11 @@ fn broken_messages_have_their_codes() {
     }
     let deep = "[".repeat(100_000);
     assert_eq!(server.all(&deep)[0]["error"]["code"], -32700);
-    let long_id = json!({"jsonrpc": "2.0", "id": "x".repeat(2000), "method": "ping"});
-    let answer = server.one(&long_id);
-    assert_eq!((answer["error"]["code"].as_i64(), answer.get("id")), (Some(-32600), None));
+    for method in [json!("ping"), json!(1)] {
+        let long_id = json!({"jsonrpc": "2.0", "id": "x".repeat(2000), "method": method});
+        let answer = server.one(&long_id);
+        assert_eq!((answer["error"]["code"].as_i64(), answer.get("id")), (Some(-32600), None));
+    }
 }
 
 #[test]

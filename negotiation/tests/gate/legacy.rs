@@ -54,6 +54,9 @@ fn before_the_handshake_only_ping_is_served() {
     assert_eq!(server.code(&bare("tools/list")), 0);
     assert_eq!(server.one(&bare("ping"))["result"], json!({}));
     assert_eq!(server.code(&bare("resources/list")), -32601);
+    let mut odd = bare("tools/list");
+    odd["params"] = json!([]);
+    assert_eq!(server.code(&odd), -32602);
 }
 
 #[test]
@@ -68,11 +71,12 @@ fn legacy_results_carry_nothing_modern() {
 #[test]
 fn a_dual_server_chooses_by_how_the_client_opens() {
     let mut server = ask(dual());
-    assert!(server.one(&modern("tools/list"))["result"].get("resultType").is_some());
-    assert_eq!(server.code(&bare("tools/list")), -32602, "a served modern request makes no session");
-    assert_eq!(server.code(&initialize("2025-11-25")), 0);
-    assert!(server.one(&bare("tools/list"))["result"].get("resultType").is_none());
-    assert!(server.one(&modern("tools/list"))["result"].get("resultType").is_some(), "ERA-15");
+    assert_eq!(server.era(&modern("tools/list")), Ok(Era::Modern));
+    assert_eq!(server.era(&bare("tools/list")), Err(-32602), "a served modern request makes no session");
+    assert_eq!(server.era(&initialize("2025-11-25")), Ok(Era::Legacy));
+    assert_eq!(server.era(&bare("tools/list")), Ok(Era::Legacy));
+    assert_eq!(server.era(&modern("tools/list")), Ok(Era::Modern), "ERA-15");
+    assert_eq!(server.era(&bare("tools/list")), Ok(Era::Legacy), "the session goes on");
 }
 
 #[test]
@@ -81,7 +85,7 @@ fn keys_left_in_the_requests_of_a_session_do_not_leave_it() {
     server.one(&initialize("2025-11-25"));
     for version in [json!("2025-11-25"), json!(null)] {
         let request = modern_but("tools/list", "protocolVersion", version);
-        assert!(server.one(&request)["result"].get("resultType").is_none());
+        assert_eq!(server.era(&request), Ok(Era::Legacy));
     }
     let other = modern_but("tools/list", "protocolVersion", json!("2099-01-01"));
     assert_eq!(server.code(&other), -32022);

@@ -1,11 +1,12 @@
 //! Modern requests at servers that serve them.
 
-use mcp_parley_negotiation::gate::{GateEvent, GatePolicy, ServedMethod};
+use mcp_parley_negotiation::Time;
+use mcp_parley_negotiation::gate::{GateEvent, GateInput, GatePolicy, ServedMethod};
 use mcp_parley_negotiation::version::Era;
 use serde_json::json;
 
 use crate::support::{
-    ask, bare, dual, initialize, legacy_only, modern, modern_at, modern_but, modern_only, versions,
+    ask, bare, drain, dual, initialize, legacy_only, modern, modern_at, modern_but, modern_only, versions,
 };
 
 #[test]
@@ -65,6 +66,17 @@ fn hints_are_on_cacheable_results_only() {
     let discovered = server.one(&modern("server/discover"));
     assert_eq!(discovered["result"]["capabilities"], json!({"a \"quoted\" one": {}}));
     assert_eq!(discovered["result"]["ttlMs"], 0);
+}
+
+#[test]
+fn a_capability_of_several_methods_is_announced_once() {
+    let method = GatePolicy::default().methods.remove(0);
+    let other = ServedMethod { name: "tools/call".into(), ..method.clone() };
+    let mut server = ask(GatePolicy { methods: vec![method, other], ..modern_only() });
+    let request = modern("server/discover").to_string();
+    server.gate.handle_input(Time::ZERO, GateInput::Message(request.as_bytes())).unwrap();
+    let lines = drain(&mut server.gate, &mut server.events);
+    assert!(lines[0].contains(r#""capabilities":{"tools":{}}"#), "{}", lines[0]);
 }
 
 #[test]
@@ -132,4 +144,13 @@ fn an_unknown_method_is_refused() {
     }
     let escaped = modern("tools/list").to_string().replace("tools/list", "to\\u006fls/list");
     assert!(server.all(&escaped)[0].get("result").is_some());
+}
+
+#[test]
+fn discover_stays_the_protocols_own() {
+    let mut method = GatePolicy::default().methods.remove(0);
+    method.name = "server/discover".into();
+    let mut server = ask(GatePolicy { methods: vec![method], ..modern_only() });
+    assert!(server.one(&modern("server/discover"))["result"].get("supportedVersions").is_some());
+    assert_eq!(server.events, [GateEvent::Served { era: Era::Modern, method: None }]);
 }

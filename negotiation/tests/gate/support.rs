@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use mcp_parley_negotiation::Time;
 use mcp_parley_negotiation::gate::{Gate, GateEvent, GateInput, GateOutput, GatePolicy, Prepared};
-use mcp_parley_negotiation::version::ProtocolVersion;
+use mcp_parley_negotiation::version::{Era, ProtocolVersion};
 use serde_json::{Value, json};
 
 pub(crate) struct Asked {
@@ -39,7 +39,9 @@ pub(crate) fn drain(gate: &mut Gate, events: &mut Vec<GateEvent>) -> Vec<String>
         match output {
             GateOutput::Write(range) => {
                 let line = String::from_utf8(buf[range].to_vec()).unwrap();
-                lines.push(line.strip_suffix('\n').unwrap().to_owned());
+                let line = line.strip_suffix('\n').unwrap();
+                assert!(!line.contains(['\n', '\r']), "STDIO-01: {line:?}");
+                lines.push(line.to_owned());
             }
             GateOutput::Event(event) => events.push(event),
             GateOutput::Exit => lines.push("exit".to_owned()),
@@ -61,6 +63,16 @@ impl Asked {
         let mut answers = self.all(&message.to_string());
         assert_eq!(answers.len(), 1, "{answers:?}");
         answers.remove(0)
+    }
+
+    /// The era that the only answer is of; the code of a refusal.
+    pub(crate) fn era(&mut self, message: &Value) -> Result<Era, i64> {
+        let answer = self.one(message);
+        match answer.get("result") {
+            Some(result) if result.get("resultType").is_some() => Ok(Era::Modern),
+            Some(_) => Ok(Era::Legacy),
+            None => Err(answer["error"]["code"].as_i64().unwrap()),
+        }
     }
 
     /// The code of the only answer; 0 for a result.

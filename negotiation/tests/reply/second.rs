@@ -79,7 +79,7 @@ fn last<'a>(members: &[(String, &'a str)], name: &str) -> Option<&'a str> {
 }
 
 /// What a reply says, as a line of text.
-pub fn classify(bytes: &[u8], preferences: &Preferences) -> String {
+pub(crate) fn classify(bytes: &[u8], preferences: &Preferences) -> String {
     let text = std::str::from_utf8(bytes).ok();
     let Some(reply) = text.and_then(members) else { return "Absent NotAMessage".into() };
     let get = |name| last(&reply, name);

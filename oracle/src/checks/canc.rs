@@ -27,7 +27,9 @@ pub(super) fn names_open_request(story: &Story<'_>) -> Verdict {
         let Some(request) = named else {
             return Verdict::broken_by(message, &[], "the cancellation names no request of the client");
         };
+        // AMB-04: a client may drop a broken answer, and then believes the request to be open.
         if let Some(answer) = story.answered_before(request, message.sent)
+            && answer.clean
             && super::was_received(story, answer, message.sent)
             && story.sees(Side::Client)
         {

@@ -44,10 +44,12 @@ impl Process {
         ended: None,
     };
 
-    fn life(&mut self, seq: u32, event: &Event) {
+    /// `client_seen`: the client's end is traced, so that an end of input at the server's is not taken for its doing.
+    fn life(&mut self, seq: u32, event: &Event, client_seen: bool) {
         let now = (seq, event.t_us);
         let slot = match (event.kind, event.node) {
-            (Kind::Close, Node::Client) | (Kind::Eof, Node::Server) => &mut self.closed,
+            (Kind::Close, Node::Client) => &mut self.closed,
+            (Kind::Eof, Node::Server) if !client_seen => &mut self.closed,
             (Kind::Close, Node::Server) | (Kind::Eof, Node::Client) => &mut self.gone,
             (Kind::WriteFailed | Kind::SpawnFailed, Node::Client) => &mut self.gone,
             (Kind::WriteFailed, Node::Server) => &mut self.closed,
@@ -107,6 +109,7 @@ impl Buffers {
 
     /// Goes through the run in its order and notes at each message what its sender knew.
     pub(super) fn contextualise(&mut self) {
+        let client_seen = self.ends.has(Side::Client);
         self.processes.clear();
         self.processes.resize(self.numbers.len(), Process::NEW);
         let mut run = Run::default();
@@ -117,7 +120,7 @@ impl Buffers {
                     if let mcp_parley_trace::Channel::Process(number) = event.channel {
                         let slot = self.slot(number) as usize;
                         if let Some(process) = self.processes.get_mut(slot) {
-                            process.life(moment.seq, &event);
+                            process.life(moment.seq, &event, client_seen);
                         }
                     }
                 }

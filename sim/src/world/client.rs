@@ -123,7 +123,7 @@ impl<C: Chooser> Run<'_, C> {
         if self.world.servers.get(process.0 as usize).is_some_and(|server| !server.cut) {
             self.travel(Way::ToServer, process, range, seq);
             if self.faults && self.chooser.choose(Site::Death, 32) == 31 {
-                self.world.queue.at(self.now.plus_us(TRAVEL_US), What::Kill(process));
+                self.world.queue.at(self.now.plus_us(TRAVEL_US), What::Kill(process, seq));
             }
         }
     }
@@ -137,12 +137,18 @@ impl<C: Chooser> Run<'_, C> {
             ClientSide::Machine { policy, .. } => policy.probe_timeout_us,
             ClientSide::Opening(_) => 0,
         };
-        let up_at = self.now.plus_us(2 * TRAVEL_US);
-        match start {
-            15 => self.world.queue.at(up_at, What::SpawnFailed(process)),
-            14 => self.world.queue.at(up_at.plus_us(slow_us), What::Up(process)),
-            _ => self.world.queue.at(up_at, What::Up(process)),
+        let spawned_at = self.now.plus_us(TRAVEL_US);
+        if start == 15 {
+            return self.world.queue.at(spawned_at, What::SpawnFailed(process));
         }
+        // A process that is slow to start is written to all the same: what it has not read yet waits in the pipe.
+        let boot_us = if start >= 13 { slow_us + TRAVEL_US } else { 0 };
+        let up_at = spawned_at.plus_us(boot_us);
+        if let Some(server) = self.world.servers.get_mut(process.0 as usize) {
+            server.last_in = up_at;
+        }
+        self.world.queue.at(up_at, What::Boot(process));
+        self.world.queue.at(spawned_at, What::Up(process));
     }
 
     fn client_closes(&mut self, process: Process) {

@@ -107,7 +107,8 @@ impl<C: Chooser> Run<'_, C> {
 
     fn happen(&mut self, what: What) {
         match what {
-            What::Up(process) => self.on_up(process),
+            What::Up(process) => self.tell_client(Input::Up(process)),
+            What::Boot(process) => self.on_boot(process),
             What::SpawnFailed(process) => {
                 self.record(
                     Node::Client,
@@ -121,7 +122,7 @@ impl<C: Chooser> Run<'_, C> {
             What::ToServer { process, start, end, cause } => self.on_server_bytes(process, start, end, cause),
             What::ServerEof(process, cause) => self.on_server_eof(process, cause),
             What::ServerWake(process) => self.on_server_wake(process),
-            What::Kill(process) => self.kill(process, 9),
+            What::Kill(process, cause) => self.kill(process, cause),
             What::ToClient { process, start, end, cause } => self.on_client_bytes(process, start, end, cause),
             What::ClientDown(process, kind, cause) => {
                 if self.client.is_done() {

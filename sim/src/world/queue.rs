@@ -9,12 +9,15 @@ use mcp_parley_negotiation::client::{DownKind, Process};
 /// Something that is going to happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum What {
+    /// The client may write to it.
     Up(Process),
+    /// The server begins to read.
+    Boot(Process),
     SpawnFailed(Process),
     ToServer { process: Process, start: u32, end: u32, cause: u32 },
     ServerEof(Process, Option<u32>),
     ServerWake(Process),
-    Kill(Process),
+    Kill(Process, u32),
     ToClient { process: Process, start: u32, end: u32, cause: u32 },
     ClientDown(Process, DownKind, Option<u32>),
     ClientWake,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use mcp_parley_mock_servers::{Server, ServerInput, ServerOutput};
 use mcp_parley_negotiation::Time;
-use mcp_parley_negotiation::client::{DownKind, Input, Process};
+use mcp_parley_negotiation::client::{DownKind, Process};
 use mcp_parley_trace::{Kind, Node};
 
 use super::link::{TRAVEL_US, Way};
@@ -34,7 +34,7 @@ impl ServerProcess {
 }
 
 impl<C: Chooser> Run<'_, C> {
-    pub(super) fn on_up(&mut self, process: Process) {
+    pub(super) fn on_boot(&mut self, process: Process) {
         let Some(server) = self.server(process) else { return };
         server.alive = true;
         self.record(Node::Server, channel(process), Kind::Up, None, &[]);
@@ -44,7 +44,6 @@ impl<C: Chooser> Run<'_, C> {
             server.engine.handle_input(now, ServerInput::Start);
         }
         self.drain_server(process, None);
-        self.tell_client(Input::Up(process));
     }
 
     pub(super) fn on_server_bytes(&mut self, process: Process, start: u32, end: u32, cause: u32) {
@@ -86,10 +85,11 @@ impl<C: Chooser> Run<'_, C> {
     }
 
     /// The process is ended from outside.
-    pub(super) fn kill(&mut self, process: Process, signal: i32) {
+    pub(super) fn kill(&mut self, process: Process, cause: u32) {
         let Some(server) = self.server(process).filter(|server| server.alive) else { return };
         server.alive = false;
-        let seq = self.record(Node::Server, channel(process), Kind::Signal(signal), None, &[]);
+        // With a cause: nobody on the client's side did it.
+        let seq = self.record(Node::Server, channel(process), Kind::Signal(9), Some(cause), &[]);
         self.tell_down(process, DownKind::Signalled, seq);
     }
 
