@@ -1,7 +1,7 @@
 //! One run in full: from a seed or from a trace file, with its decision log, verdicts and hash.
 
 use mcp_parley_oracle::{Finding, Judge, Severity};
-use mcp_parley_trace::{Decision, Footer, Header, Origin, Recording, RunHash, SCHEMA, Transport};
+use mcp_parley_trace::{Decision, Footer, Header, Origin, Outcome, Recording, RunHash, SCHEMA, Transport};
 
 use crate::case::Case;
 use crate::chooser::{Chooser, Recorder, Replay, Seeded};
@@ -62,7 +62,10 @@ fn full<C: Chooser>(case: &Case, chooser: C, origin: Origin, fail_on: Severity) 
     let verdicts = judge.judge(&world.recording, &declared, case.subject, Transport::Stdio);
     let mut hash = RunHash::of(&world.recording);
     for (id, verdict) in verdicts.iter() {
-        hash.verdict(id, verdict.outcome, &verdict.evidence);
+        // Whatever is not in the hash is not applicable; most checks are, in any one run.
+        if verdict.outcome != Outcome::NotApplicable {
+            hash.verdict(id, verdict.outcome, &verdict.evidence);
+        }
     }
     let footer = Footer {
         rulings: verdicts.rulings(),
