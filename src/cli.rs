@@ -7,7 +7,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 /// Finds where MCP clients and servers disagree on what they speak: the protocol version, the era, and discovery.
 #[derive(Debug, Parser)]
 #[command(name = "mcp-parley", version, about, arg_required_else_help = true)]
-#[command(after_help = "Exit codes: 0 fine, 1 findings, 2 usage, 3 incomplete, 4 nothing judged, 6 non-determinism, 70 internal.")]
+#[command(
+    after_help = "Exit codes: 0 fine, 1 findings, 2 usage, 3 incomplete, 4 nothing judged, 6 non-determinism, 70 internal."
+)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,

@@ -1,1 +1,3 @@
-pub(crate) fn run(_: &crate::cli::ClientArgs) -> crate::exit::Ended { Ok(crate::exit::Exit::NothingJudged) }
+pub(crate) fn run(_: &crate::cli::ClientArgs) -> crate::exit::Ended {
+    Ok(crate::exit::Exit::NothingJudged)
+}

@@ -38,7 +38,8 @@ fn value(id: &str) -> Option<Value> {
     let row = row.or_else(|| mock_clients::mutant(id).map(serde_json::to_value));
     let row = row.or_else(|| mock_clients::opening(id).map(serde_json::to_value));
     let row = row.or_else(|| mock_servers::mutant(id).map(serde_json::to_value));
-    let row = row.or_else(|| mock_servers::persona(id).and_then(|d| d.resolve(&[]).ok()).map(serde_json::to_value));
+    let row =
+        row.or_else(|| mock_servers::persona(id).and_then(|d| d.resolve(&[]).ok()).map(serde_json::to_value));
     row?.ok()
 }
 
@@ -46,16 +47,24 @@ fn value(id: &str) -> Option<Value> {
 fn exercised(id: &str) {
     let names = |what| -> Vec<String> {
         let mentions = |row: &Value| {
-            let listed = |name: &str| row.get(name).and_then(Value::as_array).is_some_and(|l| l.iter().any(|v| v == id));
+            let listed = |name: &str| {
+                row.get(name).and_then(Value::as_array).is_some_and(|l| l.iter().any(|v| v == id))
+            };
             listed("source") || row.get("killed_by").is_some_and(|v| v == id)
         };
-        list::rows(what).iter().filter(|row| mentions(row)).filter_map(|row| row["id"].as_str().map(str::to_owned)).collect()
+        list::rows(what)
+            .iter()
+            .filter(|row| mentions(row))
+            .filter_map(|row| row["id"].as_str().map(str::to_owned))
+            .collect()
     };
     let judged = mcp_parley_oracle::CHECKS.iter().any(|check| check.id == id);
     let known = requirement(id).is_some() || property(id).is_some() || contested_row(id).is_some();
     if known {
         anstream::println!("  checked: {}", if judged { "yes" } else { "not yet, or not on the wire" });
-        for (word, what) in [("personas", What::Personas), ("openings", What::Openings), ("mutants", What::Mutants)] {
+        for (word, what) in
+            [("personas", What::Personas), ("openings", What::Openings), ("mutants", What::Mutants)]
+        {
             let names = names(what);
             if !names.is_empty() {
                 anstream::println!("  {word}: {}", names.join(", "));

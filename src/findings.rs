@@ -27,7 +27,10 @@ pub(crate) fn write_trace(
     footer: &Footer,
 ) -> Result<PathBuf, Failure> {
     let explain = |error: &dyn std::fmt::Display| {
-        Failure::usage(format!("{}: cannot be written: {error}; choose another folder with --out", out.display()))
+        Failure::usage(format!(
+            "{}: cannot be written: {error}; choose another folder with --out",
+            out.display()
+        ))
     };
     fs::create_dir_all(out).map_err(|error| explain(&error))?;
     let path = std::path::absolute(out).map_err(|error| explain(&error))?.join(format!("{name}.jsonl"));

@@ -64,7 +64,11 @@ fn seeds(text: &str) -> Result<Range<u64>, Failure> {
         Some((from, to)) => number(from).zip(number(to)).map(|(from, to)| from..to),
         None => number(text).map(|count| 0..count),
     };
-    let wrong = || Failure::usage(format!("--seeds {text}: say FROM..TO with FROM below TO, such as 0..1000, or a number"));
+    let wrong = || {
+        Failure::usage(format!(
+            "--seeds {text}: say FROM..TO with FROM below TO, such as 0..1000, or a number"
+        ))
+    };
     range.filter(|range| range.start < range.end).ok_or_else(wrong)
 }
 
@@ -86,7 +90,11 @@ struct Shown<'p> {
     path: std::path::PathBuf,
 }
 
-fn full_runs<'p>(args: &HuntArgs, setup: &Arc<Setup>, progress: &'p Progress) -> Result<Vec<Shown<'p>>, Failure> {
+fn full_runs<'p>(
+    args: &HuntArgs,
+    setup: &Arc<Setup>,
+    progress: &'p Progress,
+) -> Result<Vec<Shown<'p>>, Failure> {
     let mut drawer = Drawer::new(Arc::clone(setup));
     let fail_on: Severity = args.fail_on.into();
     let mut shown = Vec::new();
@@ -107,7 +115,14 @@ fn runs_per_cpu_second(progress: &Progress, cpu: Duration) -> u64 {
 fn print_json(progress: &Progress, shown: &[Shown<'_>], cpu: Duration) -> Result<(), Failure> {
     let findings: Vec<_> = shown
         .iter()
-        .map(|shown| findings::to_json(&shown.found.finding, &shown.run.footer.hash, Some(shown.found.seed), &shown.path))
+        .map(|shown| {
+            findings::to_json(
+                &shown.found.finding,
+                &shown.run.footer.hash,
+                Some(shown.found.seed),
+                &shown.path,
+            )
+        })
         .collect();
     let object = serde_json::json!({
         "schema": "mcp-parley/hunt/1",
@@ -128,7 +143,10 @@ fn print_json(progress: &Progress, shown: &[Shown<'_>], cpu: Duration) -> Result
 
 fn print_text(args: &HuntArgs, setup: &Setup, progress: &Progress, shown: &[Shown<'_>], cpu: Duration) {
     for Shown { found, run, path } in shown {
-        anstream::println!("{}", findings::describe(&found.finding, &run.header, &run.recording, &run.footer));
+        anstream::println!(
+            "{}",
+            findings::describe(&found.finding, &run.header, &run.recording, &run.footer)
+        );
         anstream::println!("{}\n", findings::reproduce_line(path));
     }
     let server = args.server.as_deref().unwrap_or("every persona");

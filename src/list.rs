@@ -16,11 +16,21 @@ pub(crate) fn run(args: &ListArgs) -> Ended {
             anstream::println!("{text}");
         }
         Format::Text => {
-            let cell = |row: &Value, name: &str| row.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+            let cell = |row: &Value, name: &str| {
+                row.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
+            };
             let width = rows.iter().map(|row| cell(row, "id").len()).max().unwrap_or(0);
             for row in &rows {
-                let kind = ["profile", "side", "level", "severity"].iter().map(|name| cell(row, name)).find(|c| !c.is_empty());
-                anstream::println!("{:width$}  {:10}  {}", cell(row, "id"), kind.unwrap_or_default(), cell(row, "title"));
+                let kind = ["profile", "side", "level", "severity"]
+                    .iter()
+                    .map(|name| cell(row, name))
+                    .find(|c| !c.is_empty());
+                anstream::println!(
+                    "{:width$}  {:10}  {}",
+                    cell(row, "id"),
+                    kind.unwrap_or_default(),
+                    cell(row, "title")
+                );
             }
         }
     }
@@ -79,9 +89,7 @@ fn persona(draft: &mock_servers::Draft) -> Value {
 }
 
 fn mutants() -> Vec<Value> {
-    let row = |id: &str, side: &str, killed_by: &str, title: &str| {
-        json!({ "id": id, "side": side, "killed_by": killed_by, "title": title })
-    };
+    let row = |id: &str, side: &str, killed_by: &str, title: &str| json!({ "id": id, "side": side, "killed_by": killed_by, "title": title });
     let clients = mock_clients::mutants().iter().map(|m| row(&m.id, &m.side, &m.killed_by, &m.title));
     let servers = mock_servers::mutants().iter().map(|m| row(&m.id, &m.side, &m.killed_by, &m.title));
     clients.chain(servers).collect()
@@ -100,5 +108,6 @@ fn killed_by(id: &str) -> Vec<String> {
 fn title_of(id: &str) -> String {
     let row = requirements().iter().find(|row| row.id == id).map(|row| row.text.clone());
     let row = row.or_else(|| properties().iter().find(|row| row.id == id).map(|row| row.text.clone()));
-    row.or_else(|| contested().iter().find(|row| row.id == id).map(|row| row.title.clone())).unwrap_or_default()
+    row.or_else(|| contested().iter().find(|row| row.id == id).map(|row| row.title.clone()))
+        .unwrap_or_default()
 }

@@ -1,1 +1,235 @@
-pub(crate) fn run(_: &crate::cli::ProbeArgs) -> crate::exit::Ended { Ok(crate::exit::Exit::NothingJudged) }
+//! `probe`: one polite negotiation with a real server, and what it says of the server.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcp_parley_hosts::{ProbeEnd, ProbeReport, ProbeRun, asked_to_end, probe};
+use mcp_parley_negotiation::classify::{ReplyKind, classify_reply};
+use mcp_parley_negotiation::client::{ClientPolicy, DownKind, Failure as Why, Mode};
+use mcp_parley_negotiation::issue::IssueSink;
+use mcp_parley_negotiation::json::{Raw, check, pointer_at};
+use mcp_parley_negotiation::limits::Limits;
+use mcp_parley_negotiation::version::{Era, ProtocolVersion};
+use mcp_parley_oracle::{Judge, severity};
+use mcp_parley_trace::{
+    Declared, Footer, Header, Node, Origin, Outcome, SCHEMA, Subject, Transport, escape, lines,
+};
+use serde_json::{Value, json};
+
+use crate::cli::{Format, ProbeArgs};
+use crate::exit::{Ended, Exit, Failure};
+use crate::{findings, serve};
+
+pub(crate) fn run(args: &ProbeArgs) -> Ended {
+    let policy = ClientPolicy {
+        mode: mode(&args.mode)?,
+        probe_timeout_us: args.probe_timeout_ms.saturating_mul(1000),
+        ..ClientPolicy::default()
+    };
+    let mut run = ProbeRun::new(args.command.clone());
+    run.policy = Arc::new(policy);
+    run.timeout = Duration::from_millis(args.timeout_ms);
+    let cancel = async {
+        asked_to_end().await;
+    };
+    let report = serve::runtime()?.block_on(probe(&run, cancel)).map_err(Failure::internal)?;
+    if let Some(why) = &report.spawn_error {
+        return Err(Failure::usage(format!("{}: cannot be started: {why}", args.command.join(" "))));
+    }
+    let said = describe(args, &report, &run.policy)?;
+    match args.format {
+        Format::Json => {
+            let text = serde_json::to_string_pretty(&said).map_err(Failure::internal)?;
+            anstream::println!("{text}");
+        }
+        Format::Text => print(&said),
+    }
+    let broken =
+        said["violations"].as_array().is_some_and(|rows| rows.iter().any(|row| row["severity"] == "error"));
+    Ok(match (broken, &said["era"]) {
+        (true, _) => Exit::Findings,
+        (false, Value::Null) => Exit::Incomplete,
+        (false, _) => Exit::Fine,
+    })
+}
+
+/// `auto`, `legacy`, `modern` or `pin:VERSION`.
+pub(crate) fn mode(text: &str) -> Result<Mode, Failure> {
+    match (text, text.split_once(':')) {
+        ("auto", _) => Ok(Mode::Auto),
+        ("legacy", _) => Ok(Mode::Legacy),
+        ("modern", _) => Ok(Mode::Modern),
+        (_, Some(("pin", version))) => Ok(Mode::Pin(ProtocolVersion::new(version))),
+        _ => Err(Failure::usage(format!("--mode {text}: say auto, legacy, modern or pin:VERSION"))),
+    }
+}
+
+fn describe(args: &ProbeArgs, report: &ProbeReport, policy: &ClientPolicy) -> Result<Value, Failure> {
+    let era = report.settled.as_ref().map(|(era, _)| if *era == Era::Modern { "modern" } else { "legacy" });
+    let header = header(args, policy);
+    let mut judge = Judge::new();
+    let verdicts = judge.judge(&report.recording, &header.declared, Subject::Server, Transport::Stdio);
+    let violations: Vec<Value> = verdicts
+        .iter()
+        .filter(|(_, verdict)| matches!(verdict.outcome, Outcome::Violation | Outcome::Defect))
+        .map(|(id, verdict)| {
+            json!({
+                "id": id, "severity": format!("{:?}", severity(id)).to_lowercase(),
+                "reason": verdict.reason, "evidence": verdict.evidence.to_vec(),
+            })
+        })
+        .collect();
+    let footer = Footer { rulings: verdicts.rulings(), ..Footer::default() };
+    if let Some(path) = &args.trace {
+        let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = folder.unwrap_or_else(|| std::path::Path::new("."));
+        findings::write_trace(folder, &name, &header, &report.recording, &footer)?;
+    }
+    let answers = answers(report, policy);
+    Ok(json!({
+        "schema": "mcp-parley/probe/1",
+        "era": era,
+        "version": report.settled.as_ref().map(|(_, version)| version.as_str()),
+        "why": why(report),
+        "versions": answers.versions,
+        "capabilities": answers.capabilities,
+        "server": answers.server,
+        "called": report.called,
+        "issues": answers.issues,
+        "violations": violations,
+        "took_ms": report.took_us / 1000,
+        "stderr": escape(&report.stderr, 2000),
+    }))
+}
+
+fn header(args: &ProbeArgs, policy: &ClientPolicy) -> Header {
+    let names = |list: &[ProtocolVersion]| Some(list.iter().map(|v| v.as_str().to_owned()).collect());
+    Header {
+        schema: SCHEMA.into(),
+        tool: concat!("mcp-parley ", env!("CARGO_PKG_VERSION")).into(),
+        revision: "2026-07-28".into(),
+        subject: Subject::Server,
+        transport: Transport::Stdio,
+        origin: Origin::Real { command: args.command.clone(), peer: None },
+        declared: Declared {
+            mode: mcp_parley_trace::Mode::Unknown,
+            modern: names(&policy.preferences.modern),
+            legacy: names(&policy.preferences.legacy),
+            longest_wait_us: Some(policy.probe_timeout_us.max(policy.request_timeout_us)),
+            reports: true,
+        },
+        client: serde_json::to_value(policy).unwrap_or_default(),
+        server: Value::Null,
+    }
+}
+
+/// Why no era can be told.
+fn why(report: &ProbeReport) -> Option<String> {
+    if report.settled.is_some() {
+        return None;
+    }
+    Some(match &report.end {
+        ProbeEnd::Failed(Why::ServerGone(DownKind::Eof | DownKind::Exited)) => {
+            "the server goes away before it answers anything; see its standard error".into()
+        }
+        ProbeEnd::Failed(failure) => failure.to_string(),
+        ProbeEnd::Settled => "the server was closed before it was settled".into(),
+        ProbeEnd::Flood(bound) => format!("the server writes too much: {bound}"),
+        ProbeEnd::OutOfTime => "the time for everything was over; see --timeout-ms".into(),
+        ProbeEnd::Cancelled => "it was stopped".into(),
+    })
+}
+
+/// What the server's answers say, the last ones counting.
+#[derive(Default)]
+struct Answers {
+    versions: Vec<String>,
+    capabilities: Vec<String>,
+    server: Option<Value>,
+    issues: Vec<Value>,
+}
+
+fn answers(report: &ProbeReport, policy: &ClientPolicy) -> Answers {
+    let mut answers = Answers::default();
+    for line in lines(&report.recording).iter().filter(|line| line.from == Node::Server) {
+        let bytes = line.bytes(&report.recording);
+        let limits = Limits::DEFAULT;
+        let Some(message) = check(&bytes, &limits, &mut IssueSink::new()) else { continue };
+        let place = |path: &[&str]| path.iter().try_fold(message, |value: Raw<'_>, step| value.get(step));
+        for path in [
+            ["result", "supportedVersions"].as_slice(),
+            &["error", "data", "supported"],
+            &["result", "protocolVersion"],
+        ] {
+            let Some(value) = place(path) else { continue };
+            let listed: Vec<String> = match value.as_str() {
+                Some(one) => vec![one.decode().into_owned()],
+                None => {
+                    value.elements().filter_map(|item| Some(item.as_str()?.decode().into_owned())).collect()
+                }
+            };
+            let fresh: Vec<String> =
+                listed.into_iter().filter(|name| !answers.versions.contains(name)).collect();
+            answers.versions.extend(fresh);
+        }
+        if let Some(capabilities) = place(&["result", "capabilities"]) {
+            answers.capabilities =
+                capabilities.members().map(|(name, _)| name.decode().into_owned()).collect();
+        }
+        let info = place(&["result", "_meta", "io.modelcontextprotocol/serverInfo"])
+            .or_else(|| place(&["result", "serverInfo"]));
+        answers.server = info.and_then(|info| serde_json::from_str(info.text()).ok()).or(answers.server);
+        let mut issues = IssueSink::new();
+        let reply = classify_reply(&bytes, &policy.preferences, &limits, &mut issues);
+        if matches!(
+            reply.kind,
+            ReplyKind::Discovered(_) | ReplyKind::UnsupportedVersion(_) | ReplyKind::Broken
+        ) {
+            answers.issues.extend(issues.issues().iter().map(|issue| {
+                json!({ "issue": format!("{:?}", issue.id), "at": pointer_at(&bytes, issue.offset as usize), "byte": issue.offset })
+            }));
+        }
+    }
+    answers
+}
+
+fn print(said: &Value) {
+    let plain = |value: &Value| match value {
+        Value::String(text) => escape(text.as_bytes(), 2000),
+        Value::Array(items) => {
+            let words: Vec<String> = items
+                .iter()
+                .map(|item| {
+                    item.as_str().map_or_else(|| item.to_string(), |text| escape(text.as_bytes(), 80))
+                })
+                .collect();
+            words.join(", ")
+        }
+        other => escape(other.to_string().as_bytes(), 400),
+    };
+    let row = |name: &str, value: &Value| {
+        if !value.is_null() && value.as_array().is_none_or(|list| !list.is_empty()) {
+            anstream::println!("{name:<13} {}", plain(value));
+        }
+    };
+    if said["era"].is_null() {
+        anstream::println!("{:<13} unknown: {}", "era", plain(&said["why"]));
+        row("stderr", &said["stderr"]);
+    }
+    for name in ["era", "version", "versions", "capabilities", "server", "called", "took_ms"] {
+        row(name, &said[name]);
+    }
+    for issue in said["issues"].as_array().into_iter().flatten() {
+        anstream::println!("{:<13} {} at {:?}", "issue", plain(&issue["issue"]), plain(&issue["at"]));
+    }
+    for broken in said["violations"].as_array().into_iter().flatten() {
+        anstream::println!(
+            "{:<13} {} ({}): {}",
+            "violation",
+            plain(&broken["id"]),
+            plain(&broken["severity"]),
+            plain(&broken["reason"])
+        );
+    }
+}

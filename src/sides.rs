@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use mcp_parley_mock_clients as mock_clients;
 use mcp_parley_mock_servers as mock_servers;
-use mcp_parley_mock_servers::{Draft, Persona, Profile, SCHEMA};
+use mcp_parley_mock_servers::{Draft, Persona, SCHEMA};
 use mcp_parley_negotiation::client::ClientDeviations;
 use mcp_parley_negotiation::gate::GateDeviations;
 use mcp_parley_sim::Setup;
@@ -64,7 +64,9 @@ fn embedded(id: &str) -> Result<Draft, Failure> {
 }
 
 fn unknown(kind: &str, id: &str, list: &str) -> Failure {
-    Failure::usage(format!("there is no {kind} named {id}; see `mcp-parley list {list}`, or name a file that exists"))
+    Failure::usage(format!(
+        "there is no {kind} named {id}; see `mcp-parley list {list}`, or name a file that exists"
+    ))
 }
 
 /// The server that a mutant is but for its fault. Its name does not enter the run.
@@ -81,15 +83,4 @@ fn draft_of(mutant: &mock_servers::Mutant) -> Result<Draft, Failure> {
         quirks: Vec::new(),
     };
     Draft::of(&persona).map_err(Failure::internal)
-}
-
-/// The era that a profile can speak, for people.
-pub(crate) fn profile_name(profile: Profile) -> &'static str {
-    match profile {
-        Profile::Modern => "modern",
-        Profile::Legacy => "legacy",
-        Profile::Dual => "dual",
-        Profile::Silent => "silent",
-        Profile::Exiting => "exiting",
-    }
 }

@@ -19,7 +19,7 @@ pub use engine::{Server, ServerInput, ServerOutput};
 pub use files::{LoadError, load, persona, personas};
 pub use mutant::{Mutant, mutant, mutants};
 pub use persona::{
-    Act, ErrorAct, ExitAct, IdForm, LineEnd, Moment, Persona, PolicyTable, ProcessOverride, Profile, Quirk, SCHEMA,
-    Selector, SetAct, ValueSelector, Wire,
+    Act, ErrorAct, ExitAct, IdForm, LineEnd, Moment, Persona, PolicyTable, ProcessOverride, Profile, Quirk,
+    SCHEMA, Selector, SetAct, ValueSelector, Wire,
 };
 pub use played::{Played, PlayedError};

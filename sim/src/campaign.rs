@@ -169,9 +169,9 @@ impl Bench {
         let mut contested = Vec::new();
         for (id, verdict) in verdicts.iter() {
             // Whatever is not in the hash is not applicable; most checks are, in any one run.
-        if verdict.outcome != Outcome::NotApplicable {
-            hash.verdict(id, verdict.outcome, &verdict.evidence);
-        }
+            if verdict.outcome != Outcome::NotApplicable {
+                hash.verdict(id, verdict.outcome, &verdict.evidence);
+            }
             if verdict.outcome == Outcome::Contested {
                 contested.push((id, verdict.observed));
             }

@@ -12,6 +12,10 @@
 //! Every wait has a deadline, every retry a budget; whatever the server does, the machine settles or fails.
 
 mod calls;
+#[cfg_attr(
+    not(feature = "deviations"),
+    expect(unreachable_pub, reason = "reachable with the feature `deviations`")
+)]
 mod deviations;
 mod handshake;
 mod io;

@@ -14,11 +14,21 @@ pub(super) enum What {
     /// The server begins to read.
     Boot(Process),
     SpawnFailed(Process),
-    ToServer { process: Process, start: u32, end: u32, cause: u32 },
+    ToServer {
+        process: Process,
+        start: u32,
+        end: u32,
+        cause: u32,
+    },
     ServerEof(Process, Option<u32>),
     ServerWake(Process),
     Kill(Process, u32),
-    ToClient { process: Process, start: u32, end: u32, cause: u32 },
+    ToClient {
+        process: Process,
+        start: u32,
+        end: u32,
+        cause: u32,
+    },
     ClientDown(Process, DownKind, Option<u32>),
     ClientWake,
     Shutdown,
