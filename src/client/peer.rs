@@ -1,0 +1,129 @@
+//! Who is on trial: a peer file, or any command.
+
+use std::path::{Path, PathBuf};
+
+use mcp_parley_trace::{Declared, Mode};
+use serde::Deserialize;
+
+use crate::cli::ClientArgs;
+use crate::exit::Failure;
+
+/// A client that can be run.
+#[derive(Clone, Debug)]
+pub(crate) struct Subject {
+    pub(crate) name: String,
+    /// Package and version, where a peer file says so.
+    pub(crate) sdk: Option<(String, String)>,
+    pub(crate) command: Vec<String>,
+    pub(crate) directory: Option<PathBuf>,
+    pub(crate) declared: Declared,
+    /// How long its probe may take, in milliseconds.
+    pub(crate) probe_timeout_ms: u64,
+    pub(crate) is_driver: bool,
+}
+
+/// The file format of docs/driver.md.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PeerFile {
+    schema: u32,
+    name: String,
+    role: String,
+    sdk: String,
+    version: String,
+    command: Vec<String>,
+    #[serde(rename = "install")]
+    _install: Vec<String>,
+    #[serde(default)]
+    modes: Vec<String>,
+    declares: Declares,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Declares {
+    modern: Vec<String>,
+    legacy: Vec<String>,
+    probe_timeout_ms: u64,
+    request_timeout_ms: u64,
+    #[serde(rename = "probe_process")]
+    _probe_process: Option<String>,
+}
+
+/// A mock that starts slowly eats the probe's time-out, so that SDKs get more of it than they declare.
+const PROBE_TIMEOUT_MS: u64 = 5_000;
+
+pub(crate) fn subjects(args: &ClientArgs) -> Result<Vec<Subject>, Failure> {
+    let mode = mode(&args.mode)?;
+    if args.peer.is_empty() {
+        if args.command.is_empty() {
+            return Err(Failure::usage("say which client: --peer FILE, or -- CMD… with {server} in it"));
+        }
+        let declared = Declared { mode, modern: None, legacy: None, longest_wait_us: None, reports: false };
+        let name = args.command.first().cloned().unwrap_or_default();
+        return Ok(vec![Subject {
+            name,
+            sdk: None,
+            command: args.command.clone(),
+            directory: None,
+            declared,
+            probe_timeout_ms: PROBE_TIMEOUT_MS,
+            is_driver: false,
+        }]);
+    }
+    args.peer.iter().map(|path| read(path, &mode, &args.mode)).collect()
+}
+
+fn mode(text: &str) -> Result<Mode, Failure> {
+    use mcp_parley_negotiation::client::Mode as Ours;
+    Ok(match crate::probe::mode(text)? {
+        Ours::Auto => Mode::Auto,
+        Ours::Legacy => Mode::Legacy,
+        Ours::Modern => Mode::Modern,
+        Ours::Pin(version) => Mode::Pin(version.as_str().to_owned()),
+    })
+}
+
+fn read(path: &Path, mode: &Mode, asked: &str) -> Result<Subject, Failure> {
+    let refuse = |why: &dyn std::fmt::Display| {
+        let why = why.to_string();
+        Failure::usage(format!("{}: {}", path.display(), why.trim().replace('\n', " ")))
+    };
+    let text = std::fs::read_to_string(path).map_err(|error| refuse(&error))?;
+    let peer: PeerFile = toml::from_str(&text).map_err(|error| refuse(&error))?;
+    if peer.schema != 1 {
+        return Err(refuse(&format!("this file has schema {}, this version reads schema 1", peer.schema)));
+    }
+    if peer.role != "client" {
+        return Err(refuse(&"this peer is a server; `client` wants one whose role is \"client\""));
+    }
+    let kind = asked.split(':').next().unwrap_or_default();
+    if !peer.modes.iter().any(|mode| mode == kind) {
+        return Err(refuse(&format!("it has no mode {kind}; it has {}", peer.modes.join(", "))));
+    }
+    let directory = std::path::absolute(path).ok().and_then(|path| path.parent().map(Path::to_owned));
+    let mut command = peer.command;
+    if let (Some(program), Some(folder)) = (command.first_mut(), &directory)
+        && program.contains('/')
+    {
+        // Joined, never resolved: a virtual environment is known by the path of its link.
+        *program = folder.join(&*program).display().to_string();
+    }
+    let probe_timeout_ms = peer.declares.probe_timeout_ms.max(PROBE_TIMEOUT_MS);
+    let longest_wait_us = Some(1000 * probe_timeout_ms.max(peer.declares.request_timeout_ms));
+    Ok(Subject {
+        name: peer.name,
+        sdk: Some((peer.sdk, peer.version)),
+        command,
+        directory,
+        declared: Declared {
+            mode: mode.clone(),
+            modern: Some(peer.declares.modern),
+            legacy: Some(peer.declares.legacy),
+            longest_wait_us,
+            reports: true,
+        },
+        probe_timeout_ms,
+        is_driver: true,
+    })
+}
