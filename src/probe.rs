@@ -12,13 +12,17 @@ use mcp_parley_negotiation::limits::Limits;
 use mcp_parley_negotiation::version::{Era, ProtocolVersion};
 use mcp_parley_oracle::{Judge, severity};
 use mcp_parley_trace::{
-    Declared, Footer, Header, Node, Origin, Outcome, SCHEMA, Subject, Transport, escape, lines,
+    Channel, Declared, Footer, Header, Kind, Node, Origin, Outcome, Recording, SCHEMA, Subject, Transport,
+    escape, lines,
 };
 use serde_json::{Value, json};
 
 use crate::cli::{Format, ProbeArgs};
 use crate::exit::{Ended, Exit, Failure};
 use crate::{findings, serve};
+
+/// The end of a server's standard error that is shown, in bytes.
+const STDERR_BYTES: usize = 2000;
 
 pub(crate) fn run(args: &ProbeArgs) -> Ended {
     let policy = ClientPolicy {
@@ -98,8 +102,9 @@ fn describe(args: &ProbeArgs, report: &ProbeReport, policy: &ClientPolicy) -> Re
         "called": report.called,
         "issues": answers.issues,
         "violations": violations,
+        "answers": timing(&report.recording),
         "took_ms": report.took_us / 1000,
-        "stderr": escape(&report.stderr, 2000),
+        "stderr": tail(&report.stderr),
     }))
 }
 
@@ -131,7 +136,12 @@ fn why(report: &ProbeReport) -> Option<String> {
     }
     Some(match &report.end {
         ProbeEnd::Failed(Why::ServerGone(DownKind::Eof | DownKind::Exited)) => {
-            "the server goes away before it answers anything; see its standard error".into()
+            let how = report.recording.events().iter().rev().find_map(|event| match event.kind {
+                Kind::Exit(code) => Some(format!("exits with code {code}")),
+                Kind::Signal(signal) => Some(format!("is ended by signal {signal}")),
+                _ => None,
+            });
+            format!("the server {} before it answers anything", how.as_deref().unwrap_or("goes away"))
         }
         ProbeEnd::Failed(failure) => failure.to_string(),
         ProbeEnd::Settled => "the server was closed before it was settled".into(),
@@ -139,6 +149,41 @@ fn why(report: &ProbeReport) -> Option<String> {
         ProbeEnd::OutOfTime => "the time for everything was over; see --timeout-ms".into(),
         ProbeEnd::Cancelled => "it was stopped".into(),
     })
+}
+
+/// The end of what was printed on standard error.
+fn tail(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes.get(bytes.len().saturating_sub(STDERR_BYTES)..).unwrap_or_default())
+        .trim()
+        .into()
+}
+
+/// How long each request waited for its answer, in order.
+fn timing(recording: &Recording) -> Vec<Value> {
+    let mut open: Vec<(Channel, String, String, u64)> = Vec::new();
+    let mut answers = Vec::new();
+    for line in lines(recording) {
+        let bytes = line.bytes(recording);
+        let Some(message) = check(&bytes, &Limits::DEFAULT, &mut IssueSink::new()) else { continue };
+        let Some(id) = message.get("id").map(|id| id.text().to_owned()) else { continue };
+        let Some(at) = line.chunks.last().and_then(|seq| recording.get(*seq)).map(|event| event.t_us) else {
+            continue;
+        };
+        let method = message.get("method").and_then(|method| Some(method.as_str()?.decode().into_owned()));
+        match (line.from, method) {
+            (Node::Client, Some(method)) => open.push((line.channel, id, method, at)),
+            (Node::Server, None) => {
+                let Some(place) = open.iter().position(|(on, asked, ..)| *on == line.channel && *asked == id)
+                else {
+                    continue;
+                };
+                let (_, _, method, since) = open.remove(place);
+                answers.push(json!({ "to": method, "ms": at.saturating_sub(since) / 1000 }));
+            }
+            _ => {}
+        }
+    }
+    answers
 }
 
 /// What the server's answers say, the last ones counting.
@@ -215,10 +260,15 @@ fn print(said: &Value) {
     };
     if said["era"].is_null() {
         anstream::println!("{:<13} unknown: {}", "era", plain(&said["why"]));
-        row("stderr", &said["stderr"]);
+        if said["stderr"] != "" {
+            row("stderr", &said["stderr"]);
+        }
     }
     for name in ["era", "version", "versions", "capabilities", "server", "called", "took_ms"] {
         row(name, &said[name]);
+    }
+    for answer in said["answers"].as_array().into_iter().flatten() {
+        anstream::println!("{:<13} {} after {} ms", "answer", plain(&answer["to"]), answer["ms"]);
     }
     for issue in said["issues"].as_array().into_iter().flatten() {
         anstream::println!("{:<13} {} at {:?}", "issue", plain(&issue["issue"]), plain(&issue["at"]));

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use mcp_parley_hosts::{FileRecord, Link, PersonaPlayer, Record, serve_stdio};
-use mcp_parley_mock_servers::{Persona, Played};
+use mcp_parley_mock_servers::{Draft, Persona, Played};
 use mcp_parley_trace::{Declared, Header, Mode, Origin, SCHEMA, Subject, Transport};
 
 use crate::cli::{ServeArgs, ServeStdioArgs, ServeTransport};
@@ -29,7 +29,7 @@ async fn stdio(args: &ServeStdioArgs) -> Ended {
         }
         _ => {
             let name = args.persona.as_deref().unwrap_or_default();
-            let persona = sides::persona(name)?.resolve(&args.choose).map_err(Failure::usage)?;
+            let persona = chosen(&sides::persona(name)?, &args.choose)?;
             let record = match &args.trace {
                 None => Record::Nothing,
                 Some(folder) => {
@@ -48,6 +48,22 @@ async fn stdio(args: &ServeStdioArgs) -> Ended {
     }
     // A thread may still be blocked on standard input: leaving does not wait for it.
     ended.leave()
+}
+
+/// Missing choices are the first; a choice that does not exist is a slip, which drawing would forgive.
+fn chosen(draft: &Draft, choices: &[u32]) -> Result<Persona, Failure> {
+    let points = draft.open_points();
+    let wrong = points.iter().zip(choices).position(|(point, choice)| *choice >= point.choices);
+    if choices.len() > points.len() || wrong.is_some() {
+        let counts: Vec<String> = points.iter().map(|point| point.choices.to_string()).collect();
+        let has = if counts.is_empty() {
+            "no open value".to_owned()
+        } else {
+            format!("open values with {} choices, counted from 0", counts.join(", "))
+        };
+        return Err(Failure::usage(format!("--choose: {} has {has}", draft.id())));
+    }
+    draft.resolve(choices).map_err(Failure::usage)
 }
 
 /// A process that is served by hand knows nothing of its client.

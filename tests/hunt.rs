@@ -1,5 +1,7 @@
 //! The main job, as a user runs it: the reference client is clean, every mutant is killed as named and replayed alike.
 
+#![expect(clippy::panic, clippy::unwrap_used, reason = "helpers of tests may be blunt")]
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 

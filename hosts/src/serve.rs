@@ -9,7 +9,7 @@ use std::time::Duration;
 use mcp_parley_negotiation::Time;
 use mcp_parley_trace::Kind;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::os::{StandardOutput, asked_to_end, end_by_signal};
 use crate::record::{Record, RecordError};
@@ -21,6 +21,11 @@ const INTERNAL_EXIT: i32 = 70;
 const CHUNK_BYTES: usize = 64 << 10;
 /// No more input is read while more than this waits for a client that does not read.
 const MAX_PENDING_BYTES: usize = 16 << 20;
+/// A client that closes the input and sends a signal at once does two things, and which of them arrives first is chance. So the
+/// end of the input is acted on only after this long without a signal, longer than what counts as no wait at all.
+const LINGER: Duration = Duration::from_millis(150);
+/// After a signal, the input has this long to end.
+const DRAIN: Duration = Duration::from_millis(200);
 
 /// A server without input or output of its own, driven like the machines of the negotiation crate: an input with the time,
 /// then outputs until there are no more.
@@ -195,6 +200,9 @@ impl<P: Play, W: AsyncWrite + Unpin> Stage<P, W> {
                 biased;
                 () = self.record.lost() => return Err(RecordError::Lost.into()),
                 signal = &mut stop => {
+                    if is_open {
+                        self.drain(&mut input, &mut chunk).await?;
+                    }
                     self.record.event(Kind::Signal(signal), None, b"").await?;
                     return Ok(ServeEnd::Stopped(signal));
                 }
@@ -207,11 +215,30 @@ impl<P: Play, W: AsyncWrite + Unpin> Stage<P, W> {
                     let bytes = chunk.get(..n).unwrap_or_default();
                     let kind = if is_open { Kind::Read } else { Kind::Eof };
                     let cause = self.record.event(kind, None, bytes).await?;
+                    if !is_open && let Ok(signal) = timeout(LINGER, &mut stop).await {
+                        self.record.event(Kind::Signal(signal), None, b"").await?;
+                        return Ok(ServeEnd::Stopped(signal));
+                    }
                     self.input(if is_open { PlayInput::Bytes(bytes) } else { PlayInput::Eof }, cause)?;
                 }
                 () = wake(wake_at) => self.input(PlayInput::Timeout, None)?,
             }
         }
+    }
+
+    /// Records what is still to be read when a signal came, the end of the input above all: the signal may overtake it.
+    async fn drain(&mut self, mut input: impl AsyncRead + Unpin, chunk: &mut [u8]) -> Result<(), Trouble> {
+        let until = Instant::now() + DRAIN;
+        while let Ok(read) = timeout(until.saturating_duration_since(Instant::now()), input.read(chunk)).await
+        {
+            let n = read.unwrap_or(0);
+            let kind = if n > 0 { Kind::Read } else { Kind::Eof };
+            self.record.event(kind, None, chunk.get(..n).unwrap_or_default()).await?;
+            if n == 0 {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// Tells the player, and queues what it does.

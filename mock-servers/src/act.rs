@@ -9,51 +9,91 @@ use serde_json::Value;
 use crate::doc::Doc;
 use crate::persona::{Act, IdForm};
 
-/// The answer to one message while quirks act on it: a line without its end, or none.
-pub(crate) type Answer = Option<Vec<u8>>;
+/// The answer to one message while quirks act on it.
+#[derive(Debug)]
+pub(crate) enum Answer {
+    /// There is none.
+    None,
+    /// A line without its end.
+    Line(Vec<u8>),
+    /// A document: what quirks put there need not be valid, so it is not read again.
+    Doc(Doc),
+}
 
 /// The id of an answer that names a request which nobody sent.
 const FOREIGN_ID: &str = "\"nobody-asked\"";
 
-/// Replaces and edits the answer. `id` is the request's, `None` for a notification, which only a `line` answers.
-pub(crate) fn apply(act: &Act, id: Option<&Id<'_>>, answer: Answer) -> Answer {
-    let mut answer = replaced(act, id, answer);
-    let edits = !act.omit.is_empty() || !act.set.is_empty() || !act.double.is_empty() || act.id.is_some();
-    if edits && let Some(mut doc) = answer.as_deref().and_then(parse) {
-        edit(act, id, &mut doc);
-        let mut bytes = Vec::new();
-        doc.write(&mut bytes);
-        answer = Some(bytes);
+impl Answer {
+    /// The line without its end.
+    pub(crate) fn into_line(self) -> Option<Vec<u8>> {
+        match self {
+            Self::None => None,
+            Self::Line(line) => Some(line),
+            Self::Doc(doc) => {
+                let mut line = Vec::new();
+                doc.write(&mut line);
+                Some(line)
+            }
+        }
     }
-    if act.silence { None } else { answer }
-}
 
-fn replaced(act: &Act, id: Option<&Id<'_>>, answer: Answer) -> Answer {
-    if let Some(line) = &act.line {
-        return Some(line.clone().into_bytes());
+    /// Replaces and edits the answer. `id` is the request's, `None` for a notification, which only a line answers.
+    pub(crate) fn acted_on(self, act: &Act, id: Option<&Id<'_>>) -> Self {
+        let answer = self.replaced(act, id).edited(act, id).padded(act);
+        if act.silence { Self::None } else { answer }
     }
-    let Some(id) = id else { return answer };
-    let mut members = Vec::new();
-    if let Some(result) = &act.result {
-        members.push(("result".to_owned(), Doc::from_value(result)));
+
+    fn replaced(self, act: &Act, id: Option<&Id<'_>>) -> Self {
+        if let Some(line) = act.line_bytes.as_deref().or(act.line.as_ref().map(String::as_bytes)) {
+            return Self::Line(line.to_vec());
+        }
+        let Some(id) = id else { return self };
+        let mut outcome = Vec::new();
+        if let Some(result) = &act.result {
+            outcome.push(("result".to_owned(), Doc::from_value(result)));
+        }
+        if let Some(error) = &act.error {
+            let mut members = vec![
+                ("code".to_owned(), Doc::from_value(&error.code)),
+                ("message".to_owned(), Doc::from_value(&error.message)),
+            ];
+            members.extend(error.data.as_ref().map(|data| ("data".to_owned(), Doc::from_value(data))));
+            outcome.push(("error".to_owned(), Doc::Object(members)));
+        }
+        if outcome.is_empty() {
+            return self;
+        }
+        let mut members =
+            vec![("jsonrpc".to_owned(), Doc::string("2.0")), ("id".to_owned(), Doc::Raw(id_text(id)))];
+        members.append(&mut outcome);
+        Self::Doc(Doc::Object(members))
     }
-    if let Some(error) = &act.error {
-        let mut inner = vec![
-            ("code".to_owned(), Doc::from_value(&error.code)),
-            ("message".to_owned(), Doc::from_value(&error.message)),
-        ];
-        inner.extend(error.data.as_ref().map(|data| ("data".to_owned(), Doc::from_value(data))));
-        members.push(("error".to_owned(), Doc::Object(inner)));
+
+    fn edited(self, act: &Act, id: Option<&Id<'_>>) -> Self {
+        let lists = [act.omit.is_empty(), act.set.is_empty(), act.rename.is_empty(), act.double.is_empty()];
+        if lists == [true; 4] && act.id.is_none() {
+            return self;
+        }
+        let mut doc = match self {
+            Self::Doc(doc) => doc,
+            Self::Line(line) => match parse(&line) {
+                Some(doc) => doc,
+                None => return Self::Line(line),
+            },
+            Self::None => return Self::None,
+        };
+        edit(act, id, &mut doc);
+        Self::Doc(doc)
     }
-    if members.is_empty() {
-        return answer;
+
+    /// JSON may have blanks before its last bracket: a padded answer says what it said before.
+    fn padded(self, act: &Act) -> Self {
+        let Some(size) = act.pad_bytes else { return self };
+        let Some(mut line) = self.into_line() else { return Self::None };
+        let last = line.len().saturating_sub(1);
+        line.splice(last..last, std::iter::repeat_n(b' ', size as usize));
+        Self::Line(line)
     }
-    let mut whole =
-        vec![("jsonrpc".to_owned(), Doc::string("2.0")), ("id".to_owned(), Doc::Raw(id_text(id)))];
-    whole.append(&mut members);
-    let mut bytes = Vec::new();
-    Doc::Object(whole).write(&mut bytes);
-    Some(bytes)
 }
 
 fn edit(act: &Act, id: Option<&Id<'_>>, doc: &mut Doc) {
@@ -67,6 +107,9 @@ fn edit(act: &Act, id: Option<&Id<'_>>, doc: &mut Doc) {
             (None, None) => Doc::null(),
         };
         doc.set(&set.at, value);
+    }
+    for rename in &act.rename {
+        doc.rename(&rename.at, &rename.to);
     }
     for place in &act.double {
         doc.double(place);

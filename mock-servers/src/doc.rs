@@ -159,6 +159,17 @@ impl Doc {
         });
     }
 
+    /// Gives the member at a JSON pointer another name; of members that stand twice, the last.
+    pub fn rename(&mut self, pointer: &str, to: &str) {
+        self.edit_parent(pointer, |parent, step| {
+            if let Self::Object(members) = parent
+                && let Some((name, _)) = members.iter_mut().rfind(|(name, _)| name == step)
+            {
+                *name = escape(to);
+            }
+        });
+    }
+
     fn edit_parent(&mut self, pointer: &str, edit: impl FnOnce(&mut Self, &str)) {
         let mut path: Vec<String> = steps(pointer).collect();
         let Some(last) = path.pop() else { return };

@@ -2,7 +2,11 @@
 
 use serde_json::Value;
 
+use crate::locate::nested;
 use crate::persona::Persona;
+
+/// The key of an open value, reserved everywhere in a persona.
+const ONE_OF: &str = "one_of";
 
 /// A persona with open values.
 #[derive(Clone, Debug, PartialEq)]
@@ -84,7 +88,7 @@ impl Draft {
 
 fn alternatives(value: &Value) -> Option<&Vec<Value>> {
     let table = value.as_object()?;
-    let list = table.get("one_of")?.as_array()?;
+    let list = table.get(ONE_OF)?.as_array()?;
     (table.len() == 1 && !list.is_empty()).then_some(list)
 }
 
@@ -102,18 +106,39 @@ fn collect(value: &Value, path: &mut String, points: &mut Vec<OpenPoint>) {
         points.push(OpenPoint { path: path.clone(), choices });
         return;
     }
-    let length = path.len();
     for name in names(value) {
-        path.push('/');
-        path.push_str(&name);
-        collect(&value[&name], path, points);
-        path.truncate(length);
+        nested(path, &name, |path| collect(&value[&name], path, points));
     }
     for (at, item) in value.as_array().into_iter().flatten().enumerate() {
-        path.push('/');
-        path.push_str(&at.to_string());
-        collect(item, path, points);
-        path.truncate(length);
+        nested(path, &at.to_string(), |path| collect(item, path, points));
+    }
+}
+
+/// The JSON pointer of a table whose `one_of` opens nothing: beside other keys, without a choice, or around another one.
+pub(crate) fn stray_one_of(value: &Value, path: &mut String) -> Option<String> {
+    let open = alternatives(value);
+    let stray = match open {
+        Some(list) => list.iter().any(mentions_one_of),
+        None => value.get(ONE_OF).is_some(),
+    };
+    if stray || open.is_some() {
+        return stray.then(|| path.clone());
+    }
+    let mut found = None;
+    for name in names(value) {
+        nested(path, &name, |path| found = found.take().or_else(|| stray_one_of(&value[&name], path)));
+    }
+    for (at, item) in value.as_array().into_iter().flatten().enumerate() {
+        nested(path, &at.to_string(), |path| found = found.take().or_else(|| stray_one_of(item, path)));
+    }
+    found
+}
+
+fn mentions_one_of(value: &Value) -> bool {
+    match value {
+        Value::Object(members) => members.contains_key(ONE_OF) || members.values().any(mentions_one_of),
+        Value::Array(items) => items.iter().any(mentions_one_of),
+        _ => false,
     }
 }
 

@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use mcp_parley_negotiation::Time;
 use mcp_parley_negotiation::envelope::{Id, Message, read_message};
-use mcp_parley_negotiation::gate::{Gate, GateDeviations, GateInput, GateOutput};
+use mcp_parley_negotiation::gate::{Gate, GateDeviations, GateInput, GateOutput, Prepared};
 use mcp_parley_negotiation::issue::IssueSink;
 use mcp_parley_negotiation::json::{self, Raw};
 use mcp_parley_negotiation::limits::Limits;
 use mcp_parley_negotiation::lines::{Line, Lines};
 
-use crate::act::{self, Answer};
+use crate::act::Answer;
 use crate::doc;
 use crate::persona::{Act, ExitAct, LineEnd, Moment, Profile, Quirk, Selector};
 use crate::played::Played;
@@ -48,12 +48,19 @@ pub enum ServerOutput {
 /// The code with which an exiting server ends at a request that it does not know.
 const UNKNOWN_REQUEST_EXIT: i32 = 1;
 
+/// Stands for a line that was too long to keep: it is answered as any that is no JSON.
+const UNREADABLE: &[u8] = b"{";
+
+/// The most answers that wait in one process; more are lost. A client may ask for ever.
+const HELD_MOST: usize = 256;
+
 /// One server process.
 #[derive(Clone, Debug)]
 pub struct Server {
     played: Arc<Played>,
     process: u32,
     profile: Profile,
+    prepared: Arc<Prepared>,
     gate: Gate,
     lines: Lines,
     /// How often each quirk's selector fitted.
@@ -87,7 +94,8 @@ impl Server {
             played,
             process,
             profile,
-            gate: Gate::new(prepared),
+            gate: Gate::new(Arc::clone(&prepared)),
+            prepared,
             lines: Lines::new(),
             fitted,
             seen: 0,
@@ -151,12 +159,15 @@ impl Server {
     }
 
     fn on_bytes(&mut self, now: Time, bytes: &[u8]) {
+        if let Some(code) = self.played.persona().wire.exit_at_first_bytes {
+            return self.end(ServerOutput::Exit(code));
+        }
         let mut lines = std::mem::take(&mut self.lines);
         lines.push(bytes);
         while let Some(line) = lines.next(&Limits::DEFAULT) {
             match line {
                 Line::Whole(line) => self.on_message(now, line),
-                Line::TooLong => self.on_message(now, b""),
+                Line::TooLong => self.on_message(now, UNREADABLE),
             }
             if self.ended {
                 return;
@@ -169,7 +180,8 @@ impl Server {
         let plain = self.played.persona().quirks.is_empty();
         if plain && !matches!(self.profile, Profile::Silent | Profile::Exiting) {
             if let Some(answer) = self.gate_answer(now, line) {
-                self.write_line(&answer);
+                // A batch has an answer to each of its members.
+                answer.split(|byte| *byte == b'\n').for_each(|line| self.write_line(line));
                 self.scratch = answer;
             }
             return;
@@ -191,13 +203,13 @@ impl Server {
         let played = Arc::clone(&self.played);
         let fitting = self.fitting(&played.persona().quirks, line, method);
         let own = match self.profile {
-            Profile::Silent => None,
+            Profile::Silent => Answer::None,
             Profile::Exiting if fitting.is_empty() && id.is_some() && !self.knows(method) => {
                 return self.end(ServerOutput::Exit(UNKNOWN_REQUEST_EXIT));
             }
-            _ => self.gate_answer(now, line),
+            _ => self.gate_answer(now, line).map_or(Answer::None, Answer::Line),
         };
-        let answer = fitting.iter().fold(own, |answer, act| act::apply(act, id, answer));
+        let answer = fitting.iter().fold(own, |answer, act| answer.acted_on(act, id)).into_line();
         let leaves =
             |moment| fitting.iter().filter_map(|act| act.exit).find(move |exit| exit.moment == moment);
         if let Some(exit) = leaves(Moment::Before) {
@@ -213,7 +225,7 @@ impl Server {
     }
 
     /// Writes the answer with the lines around it, now or later.
-    fn deliver(&mut self, now: Time, fitting: &[&Act], answer: Answer) {
+    fn deliver(&mut self, now: Time, fitting: &[&Act], answer: Option<Vec<u8>>) {
         fitting.iter().flat_map(|act| &act.before).for_each(|line| self.write_line(line.as_bytes()));
         if let Some(line) = answer {
             let delay_ms = fitting.iter().filter_map(|act| act.delay_ms).max();
@@ -223,6 +235,7 @@ impl Server {
             for _ in 0..=usize::from(twice) {
                 match (delay_ms, waits) {
                     (None, None) => self.write_line(&line),
+                    _ if self.held.len() >= HELD_MOST => {}
                     (delay_ms, waits) => self.held.push(Held {
                         line: line.clone(),
                         at: delay_ms.map(|ms| now.plus_us(ms.saturating_mul(1000))),
@@ -261,7 +274,8 @@ impl Server {
     ) -> bool {
         let seen = |name: &str| self.seen & self.played.bit(name) != 0;
         if !when.method.is_empty() && !when.method.iter().any(|name| name == method)
-            || when.process.is_some_and(|process| process != self.process + 1)
+            || when.process.is_some_and(|process| process != self.number())
+            || when.from_process.is_some_and(|process| process > self.number())
             || when.after.as_deref().is_some_and(|name| !seen(name))
             || when.before.as_deref().is_some_and(seen)
         {
@@ -282,12 +296,19 @@ impl Server {
             })
     }
 
+    /// Of this process, counted from 1.
+    fn number(&self) -> u32 {
+        self.process.saturating_add(1)
+    }
+
+    /// True of what a legacy server has by itself and of what the policy gives it.
     fn knows(&self, method: &str) -> bool {
-        matches!(method, "initialize" | "ping" | "tools/list")
+        matches!(method, "initialize" | "ping")
+            || self.prepared.policy().methods.iter().any(|served| served.name == method)
     }
 
     /// The correct answer, without its newline.
-    fn gate_answer(&mut self, now: Time, line: &[u8]) -> Answer {
+    fn gate_answer(&mut self, now: Time, line: &[u8]) -> Option<Vec<u8>> {
         let mut buf = std::mem::take(&mut self.scratch);
         buf.clear();
         let heard = self.gate.handle_input(now, GateInput::Message(line)).is_ok();
@@ -325,15 +346,24 @@ impl Server {
     fn write_line(&mut self, line: &[u8]) {
         let played = Arc::clone(&self.played);
         let wire = &played.persona().wire;
-        let start = self.bytes.len();
+        let mut start = self.bytes.len();
+        if wire.together
+            && let Some(ServerOutput::Write(before)) = self.queue.back()
+        {
+            start = before.start;
+            self.queue.pop_back();
+        }
         if wire.byte_order_mark && !std::mem::replace(&mut self.marked, true) {
             self.bytes.extend_from_slice("\u{feff}".as_bytes());
+        }
+        if wire.line_end == LineEnd::ContentLength {
+            self.bytes.extend_from_slice(format!("Content-Length: {}\r\n\r\n", line.len()).as_bytes());
         }
         self.bytes.extend_from_slice(line);
         match wire.line_end {
             LineEnd::Lf => self.bytes.push(b'\n'),
             LineEnd::CrLf => self.bytes.extend_from_slice(b"\r\n"),
-            LineEnd::None => {}
+            LineEnd::None | LineEnd::ContentLength => {}
         }
         let end = self.bytes.len();
         let size = wire.chunk_bytes.map_or(usize::MAX, |size| (size as usize).max(1));

@@ -7,12 +7,16 @@ use include_dir::{Dir, include_dir};
 use serde_json::Value;
 use thiserror::Error;
 
-use crate::draft::Draft;
+use crate::draft::{Draft, OpenPoint, stray_one_of};
+use crate::locate::{self, misfit};
 use crate::persona::SCHEMA;
-use crate::played::Played;
+use crate::played::{Played, PlayedError};
 
 static PERSONAS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/personas");
 static MUTANTS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/mutants");
+
+const STRAY_ONE_OF: &str =
+    "`one_of` must be the only key of its table, with a list of choices that are not open themselves";
 
 /// A file cannot be used.
 #[derive(Debug, Error)]
@@ -86,17 +90,42 @@ pub(crate) fn mutant_texts() -> Vec<(&'static str, &'static str)> {
     texts(&MUTANTS)
 }
 
-/// Reads a persona from its text: it must be playable with the first choice of every open value.
+/// Reads a persona from its text: it must be playable with every choice of every open value.
 pub(crate) fn parse(path: &str, text: &str) -> Result<Draft, LoadError> {
     let tree = tree(path, text)?;
-    let draft = Draft::new(tree);
-    let refuse = |reason: &str| LoadError::Malformed {
+    let refuse = |line: usize, reason: String| LoadError::Malformed {
         path: path.to_owned(),
-        line: line_of(text, reason),
+        line,
         text: reason.replace('\n', " "),
     };
-    let persona = draft.resolve(&[]).map_err(|error| refuse(&error))?;
-    Played::new(persona).map_err(|error| refuse(&error.to_string()))?;
+    if let Some(stray) = stray_one_of(&tree, &mut String::new()) {
+        let line = line_at(text, locate::key(text, &stray, "one_of"));
+        return Err(refuse(line, STRAY_ONE_OF.into()));
+    }
+    let draft = Draft::new(tree);
+    let first = OpenPoint { path: String::new(), choices: 1 };
+    for (at, point) in std::iter::once((0, &first)).chain(draft.open_points().iter().enumerate()) {
+        for choice in 0..point.choices {
+            let mut choices = vec![0; at];
+            choices.push(choice);
+            let persona = draft.resolve(&choices).map_err(|error| {
+                let found = misfit(text, &point.path, choice);
+                let (line, reason) =
+                    found.map_or((1, error), |(offset, reason)| (line_at(text, offset), reason));
+                refuse(line, reason)
+            })?;
+            Played::new(persona).map_err(|error| {
+                let reason = error.to_string();
+                let within = match &error {
+                    PlayedError::Quirk { number, .. } => format!("/quirks/{}", number - 1),
+                    PlayedError::Policy(_) => "/policy".into(),
+                    PlayedError::Value { .. } | PlayedError::TooManyMethods => String::new(),
+                };
+                let name = reason.split('`').nth(1).unwrap_or_default();
+                refuse(line_at(text, locate::key(text, &within, name)), reason)
+            })?;
+        }
+    }
     Ok(draft)
 }
 
@@ -111,7 +140,7 @@ pub(crate) fn tree(path: &str, text: &str) -> Result<Value, LoadError> {
         Some(schema) if schema.as_u64() == Some(u64::from(SCHEMA)) => Ok(tree),
         Some(other) => Err(LoadError::Schema {
             path: path.to_owned(),
-            line: line_of(text, "`schema`"),
+            line: line_at(text, locate::key(text, "", "schema")),
             found: other.to_string(),
         }),
         None => Err(LoadError::Malformed {
@@ -124,17 +153,4 @@ pub(crate) fn tree(path: &str, text: &str) -> Result<Value, LoadError> {
 
 fn line_at(text: &str, offset: usize) -> usize {
     1 + text.bytes().take(offset).filter(|byte| *byte == b'\n').count()
-}
-
-/// The line of the first name in backquotes that an error message gives, as far as the file has it as a key.
-pub(crate) fn line_of(text: &str, message: &str) -> usize {
-    let name = message.split('`').nth(1).unwrap_or_default();
-    let is_key = |line: &str| {
-        line.match_indices(name)
-            .any(|(at, _)| line[at + name.len()..].trim_start_matches('"').trim_start().starts_with('='))
-    };
-    let found = text
-        .lines()
-        .position(|line| !name.is_empty() && (is_key(line) || line.contains(&format!("\"{name}\""))));
-    found.map_or(1, |at| at + 1)
 }

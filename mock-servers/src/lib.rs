@@ -9,9 +9,11 @@ mod doc;
 mod draft;
 mod engine;
 mod files;
+mod locate;
 mod mutant;
 mod persona;
 mod played;
+mod validate;
 
 pub use doc::Doc;
 pub use draft::{Draft, OpenPoint};
@@ -20,6 +22,6 @@ pub use files::{LoadError, load, persona, personas};
 pub use mutant::{Mutant, mutant, mutants};
 pub use persona::{
     Act, ErrorAct, ExitAct, IdForm, LineEnd, Moment, Persona, PolicyTable, ProcessOverride, Profile, Quirk,
-    SCHEMA, Selector, SetAct, ValueSelector, Wire,
+    RenameAct, SCHEMA, Selector, SetAct, ValueSelector, Wire,
 };
 pub use played::{Played, PlayedError};

@@ -86,6 +86,9 @@ pub struct Wire {
     pub chunk_bytes: Option<u32>,
     /// How a line ends.
     pub line_end: LineEnd,
+    /// All that one input causes is one write; with `chunk_bytes`, it is cut as a whole.
+    #[serde(skip_serializing_if = "is_false")]
+    pub together: bool,
     /// A byte-order mark before the first byte.
     pub byte_order_mark: bool,
     /// Lines written before anything is read.
@@ -94,6 +97,14 @@ pub struct Wire {
     /// Ends with this code before anything is read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exit_at_start: Option<i32>,
+    /// Ends with this code at the first bytes, before they are a line (K01).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exit_at_first_bytes: Option<i32>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature is serde's")]
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 impl Wire {
@@ -113,6 +124,8 @@ pub enum LineEnd {
     CrLf,
     /// Nothing: the next line follows at once, and the last one is never ended.
     None,
+    /// Nothing, but a `Content-Length` header stands before the line, as another protocol has it.
+    ContentLength,
 }
 
 /// When a quirk acts, and what it does.
@@ -148,6 +161,9 @@ pub struct Selector {
     /// Only in the n-th process, counted from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub process: Option<u32>,
+    /// Only in the n-th process and those after it, counted from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from_process: Option<u32>,
     /// Only after this method was received by the same process.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
@@ -179,18 +195,27 @@ pub struct Act {
     /// The answer is this line, as it stands.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<String>,
+    /// The answer is a line of these bytes, which need not be UTF-8.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line_bytes: Option<Vec<u8>>,
     /// These places are taken out of the answer (JSON pointers).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub omit: Vec<String>,
     /// These places get these values; a place that is not there is made.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub set: Vec<SetAct>,
+    /// These members get other names.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rename: Vec<RenameAct>,
     /// These members stand twice.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub double: Vec<String>,
     /// The answer's id.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<IdForm>,
+    /// The answer is longer by so many blanks before its last byte.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pad_bytes: Option<u32>,
     /// Lines before the answer.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub before: Vec<String>,
@@ -234,13 +259,23 @@ fn default_message() -> Value {
     Value::from("refused")
 }
 
-/// A value for a place.
+/// Another name for a member.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RenameAct {
+    /// A JSON pointer.
+    pub at: String,
+    /// The name.
+    pub to: String,
+}
+
+/// A value for a place: either `to` or `raw`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SetAct {
     /// A JSON pointer.
     pub at: String,
-    /// The value; left out if `raw` is given.
+    /// The value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<Value>,
     /// The JSON text, as it stands, valid or not.

@@ -7,6 +7,7 @@ use serde_json::Value;
 use thiserror::Error;
 
 use crate::persona::{Persona, PolicyTable, Profile, Quirk};
+use crate::validate;
 
 /// A persona that can be played.
 #[derive(Clone, Debug)]
@@ -21,8 +22,26 @@ pub struct Played {
 #[derive(Debug, Error)]
 pub enum PlayedError {
     /// Its policy does not fit the gate.
-    #[error("in `policy`: {0}")]
+    #[error("in [policy]: {0}")]
     Policy(String),
+    /// A value is not one of those allowed.
+    #[error("`{name}`: {allowed}")]
+    Value {
+        /// The key.
+        name: &'static str,
+        /// What is allowed.
+        allowed: &'static str,
+    },
+    /// A value in a quirk is not one of those allowed.
+    #[error("in quirk {number}: `{name}`: {allowed}")]
+    Quirk {
+        /// The quirk, counted from 1.
+        number: usize,
+        /// The key.
+        name: &'static str,
+        /// What is allowed.
+        allowed: &'static str,
+    },
     /// More methods are waited for than can be kept.
     #[error("quirks wait for more than 64 methods")]
     TooManyMethods,
@@ -34,6 +53,7 @@ impl Played {
     /// # Errors
     /// [`PlayedError`] says what in it does not fit.
     pub fn new(persona: Persona) -> Result<Self, PlayedError> {
+        validate::persona(&persona)?;
         let mut gates = vec![(1, persona.profile, prepare(persona.profile, persona.policy.as_ref())?)];
         for later in &persona.process {
             gates.push((later.from, later.profile, prepare(later.profile, None)?));
@@ -56,8 +76,12 @@ impl Played {
     /// What the process of this number, counted from 0, is.
     pub(crate) fn gate(&self, process: u32) -> (Profile, Arc<Prepared>) {
         let of = |(_, profile, gate): &(u32, Profile, Arc<Prepared>)| (*profile, Arc::clone(gate));
-        let found =
-            self.gates.iter().rev().find(|(from, ..)| *from <= process + 1).or_else(|| self.gates.first());
+        let found = self
+            .gates
+            .iter()
+            .rev()
+            .find(|(from, ..)| *from <= process.saturating_add(1))
+            .or_else(|| self.gates.first());
         found.map_or_else(|| (Profile::Silent, Arc::new(Prepared::new(GatePolicy::default()))), of)
     }
 

@@ -257,7 +257,7 @@ mod tests {
         let values: Vec<u32> = (0..6).map(|_| chooser.choose(Site::Persona, 100)).collect();
         assert_eq!(
             values,
-            [54, 0, 36, 91, 88, 39],
+            [87, 61, 57, 38, 95, 64],
             "a change here changes every seed that anybody wrote down"
         );
         assert!((0..1000).all(|_| chooser.choose(Site::Mode, 3) < 3));

@@ -60,7 +60,9 @@ pub(crate) fn subjects(args: &ClientArgs) -> Result<Vec<Subject>, Failure> {
             return Err(Failure::usage("say which client: --peer FILE, or -- CMD… with {server} in it"));
         }
         let declared = Declared { mode, modern: None, legacy: None, longest_wait_us: None, reports: false };
-        let name = args.command.first().cloned().unwrap_or_default();
+        // A name and no path: it stands in the results and in the names of files.
+        let program = args.command.first().map(PathBuf::from).unwrap_or_default();
+        let name = program.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         return Ok(vec![Subject {
             name,
             sdk: None,

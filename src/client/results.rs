@@ -3,69 +3,103 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use mcp_parley_oracle::{Severity, requirement, severity};
-use mcp_parley_trace::{Outcome, escape};
+use mcp_parley_oracle::{Severity, property, requirement};
+use mcp_parley_trace::{Mode, Outcome, escape};
 
-use super::peer::Subject;
-use super::runs::{Ran, Verdict};
+use super::Tried;
+use super::judged::{Broken, Ran, Verdict};
+use super::story::leading_to;
 
-pub(crate) fn markdown(ran: &[(Subject, Vec<Ran>)]) -> String {
-    let mut out = String::from(
-        "# What real clients do\n\nWritten by `mcp-parley client --results`; do not edit. `VERDICTS.md` says how each violation \
-         was checked by hand.\n`C0`, `C1`: the first and the second server process that the client started.\n",
-    );
-    for (subject, runs) in ran {
+const INTRODUCTION: &str = "# What real clients do
+
+Written by `mcp-parley client --results`; do not edit. `VERDICTS.md` says how each violation was checked by hand.
+
+- `C0`, `C1`: the first and the second server process that the client started.
+- `name#1,0`: the persona with these choices of its open values.
+- A violation fails a run. A warning does not: it breaks a SHOULD. `mcp-parley explain ID` says what an id is.
+- Contested: the specification leaves it open; this is what the client does.
+";
+
+pub(crate) fn markdown(tried: &[Tried]) -> String {
+    let mut out = String::from(INTRODUCTION);
+    for Tried { subject, runs, .. } in tried {
         let sdk =
             subject.sdk.as_ref().map(|(sdk, version)| format!(" ({sdk} {version})")).unwrap_or_default();
-        let _ = writeln!(out, "\n## {}{sdk}, mode {:?}\n", subject.name, subject.declared.mode);
+        let _ = writeln!(out, "\n## {}{sdk}, mode {}\n", subject.name, mode(&subject.declared.mode));
         out.push_str(
             "| persona | what the client did | violations | warnings | contested |\n|---|---|---|---|---|\n",
         );
         for run in runs {
-            let cell =
-                |cells: Vec<String>| if cells.is_empty() { "–".to_owned() } else { cells.join(", ") };
-            let broken = |wanted: Severity| {
-                let rows = run.footer.rulings.iter().filter(move |row| {
-                    matches!(row.outcome, Outcome::Violation | Outcome::Defect) && severity(&row.id) == wanted
-                });
-                cell(rows.map(|row| row.id.clone()).collect())
-            };
-            let contested = run.footer.rulings.iter().filter(|row| row.outcome == Outcome::Contested);
-            let contested = cell(contested.map(|row| format!("{}: {}", row.id, row.reason)).collect());
-            let story = match &run.verdict {
-                Verdict::Judged => run.story.clone(),
-                Verdict::Incomplete(why) | Verdict::OurFault(why) => format!("not judged: {why}"),
-            };
             let _ = writeln!(
                 out,
-                "| {} | {} | {} | {} | {contested} |",
+                "| {} | {} | {} | {} | {} |",
                 run.case.name,
-                escape(story.as_bytes(), 600).replace('|', "\\|"),
-                broken(Severity::Error),
-                broken(Severity::Warning),
+                cell(&told(run)),
+                ids(run, Severity::Error),
+                ids(run, Severity::Warning),
+                contested(run)
             );
         }
-        evidence(&mut out, runs);
+        evidence(&mut out, "Violations", runs, Severity::Error);
+        evidence(&mut out, "Warnings", runs, Severity::Warning);
     }
     out
 }
 
-/// Each violated row once, with its text and the personas that show it.
-fn evidence(out: &mut String, runs: &[Ran]) {
-    let mut rows: BTreeMap<&str, (String, Vec<&str>)> = BTreeMap::new();
+fn mode(mode: &Mode) -> String {
+    match mode {
+        Mode::Pin(version) => format!("pin:{version}"),
+        other => format!("{other:?}").to_lowercase(),
+    }
+}
+
+/// Text from outside within one cell of a table.
+fn cell(text: &str) -> String {
+    escape(text.as_bytes(), 600).replace('|', "\\|")
+}
+
+fn told(run: &Ran) -> String {
+    match &run.verdict {
+        Verdict::Judged => run.story.clone(),
+        Verdict::Incomplete(why) | Verdict::OurFault(why) => format!("not judged: {why}"),
+    }
+}
+
+fn joined(words: &[String]) -> String {
+    if words.is_empty() { "–".to_owned() } else { words.join(", ") }
+}
+
+fn ids(run: &Ran, wanted: Severity) -> String {
+    let rows = run.broken.iter().filter(|broken| broken.severity == wanted);
+    joined(&rows.map(|broken| broken.id.to_owned()).collect::<Vec<_>>())
+}
+
+fn contested(run: &Ran) -> String {
+    let rows = run.footer.rulings.iter().filter(|row| row.outcome == Outcome::Contested);
+    joined(&rows.map(|row| format!("{}: {}", row.id, row.reason)).collect::<Vec<_>>())
+}
+
+/// Each broken row once: what it says, what the first persona that shows it saw, and the others.
+fn evidence(out: &mut String, title: &str, runs: &[Ran], wanted: Severity) {
+    let mut rows: BTreeMap<&str, (&Ran, &Broken, Vec<&str>)> = BTreeMap::new();
     for run in runs {
-        for row in &run.footer.rulings {
-            if matches!(row.outcome, Outcome::Violation | Outcome::Defect)
-                && severity(&row.id) == Severity::Error
-            {
-                let entry = rows.entry(&row.id).or_insert_with(|| (row.reason.clone(), Vec::new()));
-                entry.1.push(&run.case.name);
-            }
+        for broken in run.broken.iter().filter(|broken| broken.severity == wanted) {
+            let (.., names) = rows.entry(broken.id).or_insert_with(|| (run, broken, Vec::new()));
+            names.push(&run.case.name);
         }
     }
-    out.push('\n');
-    for (id, (reason, personas)) in rows {
-        let text = requirement(id).map(|row| row.text.as_str()).unwrap_or_default();
-        let _ = writeln!(out, "- **{id}** {text}\n  Seen: {reason}. Personas: {}.", personas.join(", "));
+    if !rows.is_empty() {
+        let _ = writeln!(out, "\n### {title}");
+    }
+    for (id, (run, broken, names)) in rows {
+        let text = requirement(id).map(|row| row.text.as_str());
+        let text = text.or_else(|| property(id).map(|row| row.text.as_str())).unwrap_or_default();
+        let _ = writeln!(out, "\n**{id}** {text}\n");
+        let _ = writeln!(out, "{} × {}: {}.\n", names.len(), cell(&broken.reason), names.join(", "));
+        let _ = writeln!(out, "```\n# {}", run.case.name);
+        for line in leading_to(&run.recording, broken.at) {
+            let _ = writeln!(out, "{line}");
+        }
+        out.push_str("```\n");
     }
 }

@@ -110,21 +110,28 @@ fn has_exits(story: &Story<'_>) -> bool {
             .any(|moment| matches!(moment.what, What::Life(event) if event.kind == Kind::Up))
 }
 
-/// STDIO-10: a signal that ends processes, before the client's end was closed. A mock that ends itself by a signal names
-/// its cause.
+/// A signal this soon after the end of the input is no wait for the process to exit, in microseconds.
+const NO_WAIT_US: u64 = 100_000;
+
+/// STDIO-10: a signal that ends processes, before the client's end was closed or together with it. A mock that ends itself by
+/// a signal names its cause. What comes after a standstill is the supervisor's doing.
 pub(super) fn closes_first(story: &Story<'_>) -> Verdict {
     let mut kept = NONE;
     for moment in story.moments() {
         let What::Life(event) = moment.what else { continue };
+        if event.kind == Kind::Stuck {
+            break;
+        }
         let Channel::Process(_) = event.channel else { continue };
         let process = story.process_of(&event).and_then(|place| story.processes().get(place as usize));
         let closed = process.and_then(|process| process.closed).filter(|(seq, _)| *seq < moment.seq);
-        match (event.kind, closed) {
-            (Kind::Signal(9 | 15), None) if event.cause.is_none() && event.node == Node::Server => {
-                let reason = "it kills the server without closing its input first";
+        let waited = closed.is_some_and(|(_, t_us)| moment.t_us.saturating_sub(t_us) >= NO_WAIT_US);
+        match event.kind {
+            Kind::Signal(9 | 15) if !waited && event.cause.is_none() && event.node == Node::Server => {
+                let reason = "it kills the server without waiting for it to exit";
                 return Verdict::broken(moment.seq, &[moment.seq], reason);
             }
-            (Kind::Exit(_), Some((seq, _))) => kept = seq,
+            Kind::Exit(_) | Kind::Signal(_) => kept = closed.map_or(kept, |(seq, _)| seq),
             _ => {}
         }
     }

@@ -354,7 +354,7 @@ impl Message {
         let member = |name| tree.get(text, result, name);
         self.has_list(tree)
             && member("capabilities").is_some_and(|at| tree.kind(at) == Type::Object)
-            && member("ttlMs").is_none_or(|at| tree.kind(at) == Type::Number)
+            && member("ttlMs").is_none_or(|at| tree.number(text, at).is_some_and(|ttl| ttl.is_integer()))
             && member("instructions").is_none_or(|at| tree.kind(at) == Type::String)
             && member("cacheScope")
                 .is_some_and(|at| tree.is_string(text, at, "public") || tree.is_string(text, at, "private"))

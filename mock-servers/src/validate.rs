@@ -1,0 +1,93 @@
+//! What the schema's types cannot say of a persona: a pointer that finds nothing and a count that never comes are mistakes.
+
+use crate::persona::{Act, Persona, Quirk, Selector, SetAct};
+use crate::played::PlayedError;
+
+/// The key whose value is wrong, and what is allowed.
+type Checked = Result<(), (&'static str, &'static str)>;
+
+/// The most bytes that an answer is padded by.
+const PADDING_MOST: u32 = 128 << 20;
+
+/// Checks all of it.
+pub(crate) fn persona(persona: &Persona) -> Result<(), PlayedError> {
+    let chunk = counted("chunk_bytes", persona.wire.chunk_bytes, 1);
+    let later = || persona.process.iter().try_for_each(|later| counted("from", Some(later.from), 2));
+    chunk.and_then(|()| later()).map_err(|(name, allowed)| PlayedError::Value { name, allowed })?;
+    for (at, one) in persona.quirks.iter().enumerate() {
+        quirk(one).map_err(|(name, allowed)| PlayedError::Quirk { number: at + 1, name, allowed })?;
+    }
+    Ok(())
+}
+
+fn quirk(quirk: &Quirk) -> Checked {
+    selector(&quirk.when)?;
+    act(&quirk.act)
+}
+
+fn selector(when: &Selector) -> Checked {
+    counted("nth", when.nth, 1)?;
+    counted("process", when.process, 1)?;
+    counted("from_process", when.from_process, 1)?;
+    let has = when.has.iter().map(|at| ("has", at));
+    let lacks = when.lacks.iter().map(|at| ("lacks", at));
+    let value = when.value.iter().map(|value| ("at", &value.at));
+    has.chain(lacks).chain(value).try_for_each(|(name, at)| pointer(name, at))
+}
+
+fn act(act: &Act) -> Checked {
+    act.set.iter().try_for_each(set)?;
+    let omit = act.omit.iter().map(|at| ("omit", at));
+    let double = act.double.iter().map(|at| ("double", at));
+    let rename = act.rename.iter().map(|rename| ("at", &rename.at));
+    omit.chain(double).chain(rename).try_for_each(|(name, at)| member(name, at))?;
+    if act.line.is_some() && act.line_bytes.is_some() {
+        return refuse("line_bytes", "give either `line` or `line_bytes`");
+    }
+    if act.pad_bytes.is_some_and(|size| size > PADDING_MOST) {
+        return refuse("pad_bytes", "at most 134217728 (128 MiB)");
+    }
+    if act.exit.and_then(|exit| exit.signal).is_some_and(|signal| !(1..=64).contains(&signal)) {
+        return refuse("signal", "from 1 to 64");
+    }
+    Ok(())
+}
+
+fn set(set: &SetAct) -> Checked {
+    pointer("at", &set.at)?;
+    if set.to.is_some() == set.raw.is_some() {
+        return refuse("set", "give either `to` (a value) or `raw` (JSON text; null is raw = \"null\")");
+    }
+    Ok(())
+}
+
+/// The place of any value; the empty pointer is that of the whole message.
+fn pointer(name: &'static str, at: &str) -> Checked {
+    let odd_escape = at.split('~').skip(1).any(|rest| !rest.starts_with(['0', '1']));
+    if odd_escape || !(at.is_empty() || at.starts_with('/')) {
+        return refuse(
+            name,
+            "a JSON pointer such as /result/capabilities, with ~0 for ~ and ~1 for / in a name",
+        );
+    }
+    Ok(())
+}
+
+/// The place of what stands in something else.
+fn member(name: &'static str, at: &str) -> Checked {
+    if at.is_empty() {
+        return refuse(name, "a JSON pointer to a member: the whole message has no name");
+    }
+    pointer(name, at)
+}
+
+fn counted(name: &'static str, value: Option<u32>, least: u32) -> Checked {
+    match value {
+        Some(value) if value < least => refuse(name, if least == 1 { "at least 1" } else { "at least 2" }),
+        _ => Ok(()),
+    }
+}
+
+fn refuse(name: &'static str, allowed: &'static str) -> Checked {
+    Err((name, allowed))
+}

@@ -1,0 +1,103 @@
+//! What a client did, in a few words that are the same in every run that goes the same way.
+
+use mcp_parley_trace::{Channel, Era, Kind, Line, Node, Recording, escape, lines};
+use serde_json::Value;
+
+/// At most this much of a message is shown.
+const MESSAGE_COLUMNS: usize = 300;
+/// At most so many messages are shown before the one that broke something.
+const BEFORE: usize = 3;
+
+/// For example: `C0 server/discover 2026-07-28; C1 initialize 2025-11-25, tools/list; connected legacy 2025-11-25`.
+pub(crate) fn story(recording: &Recording) -> String {
+    let mut parts: Vec<(String, Vec<String>)> = Vec::new();
+    for line in lines(recording).iter().filter(|line| line.from == Node::Client) {
+        let process = process(line);
+        let text = word(&line.bytes(recording));
+        match parts.last_mut() {
+            Some((last, words)) if *last == process => words.push(text),
+            _ => parts.push((process, vec![text])),
+        }
+    }
+    let mut out: Vec<String> =
+        parts.iter().map(|(process, words)| format!("{process} {}", words.join(", "))).collect();
+    out.extend(ending(recording));
+    out.join("; ")
+}
+
+/// What the client says of itself, or that it stood still.
+fn ending(recording: &Recording) -> Option<String> {
+    recording.events().iter().rev().find_map(|event| match event.kind {
+        Kind::Settled(era) => {
+            let era = if era == Era::Legacy { "legacy" } else { "modern" };
+            Some(format!("connected {era} {}", String::from_utf8_lossy(recording.bytes(event))))
+        }
+        Kind::Failed => Some("failed".to_owned()),
+        Kind::Stuck => Some("stood still".to_owned()),
+        _ => None,
+    })
+}
+
+/// The messages that lead to the event `at`, that one included where it is a message: `C0 ▶ {…}` from the client,
+/// `C0 ◀ {…}` from the server.
+pub(crate) fn leading_to(recording: &Recording, at: u32) -> Vec<String> {
+    let shown: Vec<String> = lines(recording)
+        .iter()
+        .filter(|line| line.chunks.last().is_some_and(|seq| *seq <= at))
+        .map(|line| {
+            let arrow = if line.from == Node::Client { '▶' } else { '◀' };
+            format!("{} {arrow} {}", process(line), escape(&line.bytes(recording), MESSAGE_COLUMNS))
+        })
+        .collect();
+    shown.get(shown.len().saturating_sub(BEFORE + 1)..).unwrap_or_default().to_vec()
+}
+
+/// Results name the connection that a process is for the client: the first that it started is `C0`.
+fn process(line: &Line) -> String {
+    match line.channel {
+        Channel::Process(number) => format!("C{number}"),
+        _ => "C".to_owned(),
+    }
+}
+
+/// A message in a word or two.
+fn word(bytes: &[u8]) -> String {
+    let Ok(message) = serde_json::from_slice::<Value>(bytes) else { return "(no JSON)".into() };
+    let Some(method) = message["method"].as_str() else { return "(response)".into() };
+    let version = message["params"]["protocolVersion"].as_str();
+    let version =
+        version.or_else(|| message["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"].as_str());
+    version.map_or_else(|| method.to_owned(), |version| format!("{method} {version}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_are_told_process_by_process_and_the_ending_last() {
+        let mut recording = Recording::new();
+        let mut push =
+            |node, channel, kind, bytes: &[u8]| recording.push(0, node, channel, kind, None, bytes);
+        let (first, second) = (Channel::Process(0), Channel::Process(1));
+        push(Node::Server, first, Kind::Read, b"{\"method\":\"server/discover\"}\n");
+        push(Node::Server, first, Kind::Write, b"{\"error\":{}}\n");
+        push(
+            Node::Server,
+            second,
+            Kind::Read,
+            b"{\"method\":\"initialize\",\"params\":{\"protocolVersion\":",
+        );
+        let at = push(Node::Server, second, Kind::Read, b"\"2025-11-25\"}}\nwhat\n{\"result\":1}\n");
+        push(Node::Client, Channel::None, Kind::Settled(Era::Legacy), b"2025-11-25");
+        assert_eq!(
+            story(&recording),
+            "C0 server/discover; C1 initialize 2025-11-25, (no JSON), (response); connected legacy 2025-11-25"
+        );
+        assert_eq!(
+            leading_to(&recording, 1),
+            ["C0 ▶ {\"method\":\"server/discover\"}", "C0 ◀ {\"error\":{}}"]
+        );
+        assert_eq!(leading_to(&recording, at).len(), 4);
+    }
+}
