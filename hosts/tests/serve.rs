@@ -7,9 +7,11 @@ use std::future::pending;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Command, Stdio};
 
-use mcp_parley_hosts::{Link, LinkError, Play, PlayInput, PlayOutput, Record, ServeEnd, serve};
+use mcp_parley_hosts::{FileRecord, Link, LinkError, Play, PlayInput, PlayOutput, Record, ServeEnd, serve};
 use mcp_parley_negotiation::Time;
-use mcp_parley_trace::{Kind, ReadOptions, read_file};
+use mcp_parley_trace::{
+    Declared, Header, Kind, Mode, Origin, ReadOptions, SCHEMA, Subject, Transport, read_file,
+};
 use peer::peer;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, duplex};
 
@@ -102,6 +104,56 @@ async fn client_that_is_gone_ends_nothing_by_itself() {
     let end = serve(&mut script, Record::Nothing, input, output, pending()).await;
     assert_eq!(end, ServeEnd::Signalled(9));
     assert_eq!(script.told, ["Start", "Eof"]);
+}
+
+fn header() -> Header {
+    let declared =
+        Declared { mode: Mode::Unknown, modern: None, legacy: None, longest_wait_us: None, reports: false };
+    Header {
+        schema: SCHEMA.into(),
+        tool: "test".into(),
+        revision: "2026-07-28".into(),
+        subject: Subject::Client,
+        transport: Transport::Stdio,
+        origin: Origin::Written,
+        declared,
+        client: serde_json::Value::Null,
+        server: serde_json::Value::Null,
+    }
+}
+
+/// What is recorded of a client that closes the input after `close_ms` and sends SIGTERM after `signal_ms`.
+async fn recorded(close_ms: u64, signal_ms: u64) -> (ServeEnd, Vec<String>, Vec<Kind>) {
+    let after = |ms| tokio::time::sleep(std::time::Duration::from_millis(ms));
+    let folder = tempfile::tempdir().unwrap();
+    let record = FileRecord::create(folder.path(), &header()).unwrap();
+    let mut script = Script::new(vec![vec![], vec![(PlayOutput::Exit(0), b"")]]);
+    let (client, server) = duplex(64);
+    let (input, output) = tokio::io::split(server);
+    let stop = async {
+        after(signal_ms).await;
+        15
+    };
+    let close = async {
+        after(close_ms).await;
+        drop(client);
+    };
+    let record = Record::File(Box::new(record));
+    let (end, ()) = tokio::join!(serve(&mut script, record, input, output, stop), close);
+    let file = std::fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap().path();
+    let trace = read_file(&file, ReadOptions::default()).unwrap();
+    (end, script.told.clone(), trace.recording.events().iter().map(|event| event.kind).collect())
+}
+
+#[tokio::test]
+async fn closing_and_a_signal_at_once_are_recorded_in_the_same_order_whichever_comes_first() {
+    let both = [Kind::Up, Kind::Eof, Kind::Signal(15), Kind::End(true)];
+    for (close_ms, signal_ms) in [(0, 30), (30, 0)] {
+        let (end, told, kinds) = recorded(close_ms, signal_ms).await;
+        assert_eq!((end, told.len(), &kinds[..]), (ServeEnd::Stopped(15), 1, &both[..]));
+    }
+    let (end, _, kinds) = recorded(0, 5000).await;
+    assert_eq!((end, kinds[2]), (ServeEnd::Exited(0), Kind::Exit(0)));
 }
 
 #[tokio::test]

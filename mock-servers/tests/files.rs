@@ -175,6 +175,13 @@ fn one_of_stands_alone() {
 }
 
 #[test]
+fn the_stray_one_of_is_found_among_others() {
+    let quirk = |data: &str| format!("[[quirks]]\nact = {{ result = {data} }}\n");
+    let rest = [quirk("{ one_of = [1] }"), quirk("{ x = [{ one_of = 1 }] }"), quirk("{ one_of = [] }")];
+    assert!(refused("among", &rest.concat()).starts_with("line 9: `one_of` must be"));
+}
+
+#[test]
 fn deep_files_are_refused() {
     let deep = format!("[[quirks]]\nact = {{ result = {}{} }}\n", "[".repeat(100_000), "]".repeat(100_000));
     assert!(refused("deep", &deep).starts_with("line "));

@@ -35,6 +35,7 @@ fn transcript(persona: &Persona, number: u32, script: &[&str]) -> String {
         did = process.line(line);
         note(line.split("\"method\"").nth(1).unwrap_or("?").get(..12).unwrap_or("?"), &did);
         while let Some(wake) = process.wake.take() {
+            assert!(process.now < wake, "{}: woken in time, it waits on", persona.id);
             process.now = wake;
             did = process.tell(ServerInput::Timeout);
             note(&format!("at {wake:?}"), &did);

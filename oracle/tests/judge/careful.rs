@@ -385,3 +385,16 @@ fn a_flood_is_judged_up_to_a_limit_in_bounded_time() {
     assert_eq!(broken(verdicts), [] as [&str; 0]);
     assert!(verdicts.applied() > 0);
 }
+
+#[test]
+fn a_signal_right_after_the_end_of_the_input_is_no_wait() {
+    let run = |wait: u32| format!("C> $PROBE(1)\nS> $FOUND(1)\n-- close\n-- t {wait}\n-- signal 15\n");
+    breaks(&run(99_000), &["STDIO-10"]);
+    breaks(&run(2_000_000), &[]);
+}
+
+#[test]
+fn what_the_supervisor_kills_after_a_standstill_is_not_the_clients_doing() {
+    let verdicts = judged("C> $PROBE(1)\nS> $FOUND(1)\n-- stuck\n-- signal 15\n", View::CounterpartOnly);
+    assert!(!broken(&verdicts).contains(&"STDIO-10"));
+}
