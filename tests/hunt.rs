@@ -126,3 +126,16 @@ fn the_readme_names_every_command_persona_and_mutant() {
         of("modern") + of("dual")
     });
 }
+
+#[test]
+fn the_bug_in_the_readme_is_what_the_command_finds() {
+    let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).unwrap();
+    let shown = readme.split("```text\n").nth(1).unwrap().split("```").next().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().display().to_string();
+    let found = parley(&["hunt", "--client", "mutant:reuses-probe-id", "--out", &out]);
+    let found = String::from_utf8(found.stdout).unwrap();
+    for line in shown.lines().filter(|line| !line.starts_with("Reproduce with")) {
+        assert!(found.contains(line), "{line}\nis not in\n{found}");
+    }
+}

@@ -1,6 +1,6 @@
 //! What the schema's types cannot say of a persona: a pointer that finds nothing and a count that never comes are mistakes.
 
-use crate::persona::{Act, Persona, Quirk, Selector, SetAct};
+use crate::persona::{Act, Persona, Quirk, SCHEMA, Selector, SetAct};
 use crate::played::PlayedError;
 
 /// The key whose value is wrong, and what is allowed.
@@ -9,8 +9,15 @@ type Checked = Result<(), (&'static str, &'static str)>;
 /// The most bytes that an answer is padded by.
 const PADDING_MOST: u32 = 128 << 20;
 
+/// The most steps of a pointer. `set` makes what is missing on the way, and what is made is written and dropped by recursion.
+const STEPS_MOST: usize = 32;
+
 /// Checks all of it.
 pub(crate) fn persona(persona: &Persona) -> Result<(), PlayedError> {
+    // A file's schema was checked when it was read; a persona from a trace or a supervisor comes here first.
+    if persona.schema != SCHEMA {
+        return Err(PlayedError::Value { name: "schema", allowed: "1 is what this version plays" });
+    }
     let chunk = counted("chunk_bytes", persona.wire.chunk_bytes, 1);
     let later = || persona.process.iter().try_for_each(|later| counted("from", Some(later.from), 2));
     chunk.and_then(|()| later()).map_err(|(name, allowed)| PlayedError::Value { name, allowed })?;
@@ -69,6 +76,9 @@ fn pointer(name: &'static str, at: &str) -> Checked {
             name,
             "a JSON pointer such as /result/capabilities, with ~0 for ~ and ~1 for / in a name",
         );
+    }
+    if at.split('/').skip(1).count() > STEPS_MOST {
+        return refuse(name, "a JSON pointer of at most 32 steps");
     }
     Ok(())
 }

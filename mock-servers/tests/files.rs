@@ -209,3 +209,25 @@ fn the_mutants_are_those_asked_for() {
     }
     assert!(mutant("omits-requested").unwrap().deviations.omit_requested && mutant("nobody").is_none());
 }
+
+#[test]
+fn a_pointer_too_deep_to_follow_is_refused() {
+    let set = |steps: usize| {
+        format!("[[quirks]]\nact = {{ set = [{{ at = \"{}\", to = 1 }}] }}\n", "/a".repeat(steps))
+    };
+    assert!(loaded("deep-enough.toml", &format!("{HEAD}{}", set(32))).is_ok());
+    // The one of 300 000 steps overflowed the stack when it was played.
+    for steps in [33, 300_000] {
+        let said = refused("too-deep", &set(steps));
+        assert!(said.ends_with("`at`: a JSON pointer of at most 32 steps"), "{said}");
+    }
+}
+
+#[test]
+fn a_persona_of_another_schema_is_not_played_wherever_it_comes_from() {
+    let mut persona = loaded("schema.toml", HEAD).unwrap().resolve(&[]).unwrap();
+    assert!(mcp_parley_mock_servers::Played::new(persona.clone()).is_ok());
+    persona.schema = 7;
+    let said = mcp_parley_mock_servers::Played::new(persona).unwrap_err().to_string();
+    assert_eq!(said, "`schema`: 1 is what this version plays");
+}
