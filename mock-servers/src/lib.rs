@@ -18,10 +18,11 @@ mod validate;
 pub use doc::Doc;
 pub use draft::{Draft, OpenPoint};
 pub use engine::{Server, ServerInput, ServerOutput};
-pub use files::{LoadError, load, persona, personas};
-pub use mutant::{Mutant, mutant, mutants};
+pub use files::{load, persona, personas};
+pub use mcp_parley_data::{LoadError, SCHEMA};
+pub use mutant::{Base, Mutant, mutant, mutants};
 pub use persona::{
     Act, ErrorAct, ExitAct, IdForm, LineEnd, Moment, Persona, PolicyTable, ProcessOverride, Profile, Quirk,
-    RenameAct, SCHEMA, Selector, SetAct, ValueSelector, Wire,
+    RenameAct, Selector, SetAct, ValueSelector, Wire,
 };
 pub use played::{Played, PlayedError};

@@ -4,14 +4,11 @@ use mcp_parley_negotiation::gate::GatePolicy;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The schema that this version reads and writes.
-pub const SCHEMA: u32 = 1;
-
 /// A concrete persona: no open values.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Persona {
-    /// Always [`SCHEMA`].
+    /// Always [`SCHEMA`](mcp_parley_data::SCHEMA).
     pub schema: u32,
     /// Its name; that of its file.
     pub id: String,

@@ -1,6 +1,8 @@
 //! What the schema's types cannot say of a persona: a pointer that finds nothing and a count that never comes are mistakes.
 
-use crate::persona::{Act, Persona, Quirk, SCHEMA, Selector, SetAct};
+use mcp_parley_data::SCHEMA;
+
+use crate::persona::{Act, Persona, Quirk, Selector, SetAct};
 use crate::played::PlayedError;
 
 /// The key whose value is wrong, and what is allowed.
