@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use clap::builder::{RangedU64ValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// Finds where MCP clients and servers disagree on what they speak: the protocol version, the era, and discovery.
@@ -33,6 +34,11 @@ pub(crate) enum Command {
     List(ListArgs),
     /// Say what a requirement, property, contested row, persona, opening or mutant is.
     Explain(ExplainArgs),
+}
+
+/// How many threads or runs at a time. Each takes memory of its own, and none is faster than as many as there are cores.
+fn at_once() -> impl TypedValueParser<Value = usize> {
+    RangedU64ValueParser::<usize>::new().range(1..=1024)
 }
 
 /// How results are printed.
@@ -67,7 +73,7 @@ pub(crate) struct HuntArgs {
     #[arg(long, default_value = "0..200000", value_name = "SEEDS")]
     pub(crate) seeds: String,
     /// How many threads. Default: one a core. The result does not depend on it.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_once())]
     pub(crate) workers: Option<usize>,
     /// Stop after this many distinct findings; 0 for no limit.
     #[arg(long, default_value_t = 1, value_name = "N")]
@@ -163,7 +169,7 @@ pub(crate) struct ClientArgs {
     #[arg(long, default_value = "auto", value_name = "auto|legacy|modern|pin:VERSION")]
     pub(crate) mode: String,
     /// How many runs at a time. Default: two a core.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_once())]
     pub(crate) jobs: Option<usize>,
     /// Write the table of results here, as Markdown.
     #[arg(long, value_name = "FILE")]
