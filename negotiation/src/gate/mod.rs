@@ -42,6 +42,15 @@ pub enum GateInput<'a> {
     Bytes(&'a [u8]),
     /// One whole message: a line without its newline, or an HTTP body.
     Message(&'a [u8]),
+    /// The same, where the caller has read it already.
+    Read {
+        /// The message.
+        bytes: &'a [u8],
+        /// What [`read_message`] says of it.
+        message: &'a Message<'a>,
+        /// The issues that it found.
+        issues: &'a IssueSink,
+    },
     /// Standard input has ended. A last line without its newline is no message (STDIO-01), and dropped.
     Eof,
 }
@@ -116,6 +125,10 @@ impl Gate {
         match input {
             GateInput::Bytes(bytes) => self.on_bytes(bytes),
             GateInput::Message(message) => self.on_message(message),
+            GateInput::Read { bytes, message, issues } => {
+                self.issues.copy_from(issues);
+                self.on_any(bytes, message);
+            }
             GateInput::Eof => {
                 self.ended = true;
                 self.out.exit();
@@ -151,14 +164,17 @@ impl Gate {
         &self.prepared.policy
     }
 
-    /// Notifications and responses are never answered (BASE-11), nor is a blank line, which is no message (AMB-07).
     fn on_message(&mut self, message: &[u8]) {
-        if message.trim_ascii().is_empty() {
-            return;
-        }
-        match self.read(message) {
+        let read = self.read(message);
+        self.on_any(message, &read);
+    }
+
+    /// Notifications and responses are never answered (BASE-11), nor is a blank line, which is no message (AMB-07).
+    fn on_any(&mut self, message: &[u8], read: &Message<'_>) {
+        match read {
             Message::Batch => self.on_batch(message),
-            read => self.on_read(message, &read),
+            Message::NotJson if message.trim_ascii().is_empty() => {}
+            read => self.on_read(message, read),
         }
     }
 

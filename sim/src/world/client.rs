@@ -23,13 +23,18 @@ pub(super) enum Client {
 }
 
 impl Client {
-    pub(super) fn new(side: &ClientSide) -> Self {
-        match side {
-            ClientSide::Machine { policy, deviations } => {
+    /// A new client in the memory of an old one, where there is one.
+    pub(super) fn new(side: &ClientSide, old: Option<Self>) -> Self {
+        match (side, old) {
+            (ClientSide::Machine { policy, deviations }, Some(Self::Machine(mut machine))) => {
+                machine.renew(Arc::clone(policy), deviations.clone());
+                Self::Machine(machine)
+            }
+            (ClientSide::Machine { policy, deviations }, _) => {
                 let machine = Negotiator::new(Arc::clone(policy)).with_deviations(deviations.clone());
                 Self::Machine(Box::new(machine))
             }
-            ClientSide::Opening(opening) => Self::Player(Player::new(Arc::clone(opening))),
+            (ClientSide::Opening(opening), _) => Self::Player(Player::new(Arc::clone(opening))),
         }
     }
 

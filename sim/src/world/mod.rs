@@ -33,6 +33,8 @@ pub struct World {
     wire: Vec<u8>,
     buf: Vec<u8>,
     servers: Vec<ServerProcess>,
+    /// The client of the last run, whose memory serves the next.
+    client: Option<Client>,
 }
 
 /// One run in progress.
@@ -61,7 +63,7 @@ impl World {
         self.wire.clear();
         self.servers.clear();
         let faults = chooser.choose(Site::FaultsInPlay, 3) == 2;
-        let client = Client::new(&case.client);
+        let client = Client::new(&case.client, self.client.take());
         let mut run = Run {
             chooser,
             case,
@@ -75,7 +77,9 @@ impl World {
         };
         run.tell_client(Input::Start);
         run.turn();
-        run.chooser
+        let Run { chooser, client, .. } = run;
+        self.client = Some(client);
+        chooser
     }
 }
 
