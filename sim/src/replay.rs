@@ -69,8 +69,7 @@ fn full<C: Chooser>(case: &Case, chooser: C, origin: Origin, fail_on: Severity) 
     let mut judge = Judge::new();
     let verdicts = judge.judge(&world.recording, &case.declared, case.subject, Transport::Stdio);
     let hash = hash_of(&mut RunHash::default(), &world.recording, verdicts);
-    let footer =
-        Footer { rulings: verdicts.rulings(), decisions: Vec::new(), hash: format!("{hash:032x}") };
+    let footer = Footer { rulings: verdicts.rulings(), decisions: Vec::new(), hash: format!("{hash:032x}") };
     let header = Header {
         schema: SCHEMA.into(),
         tool: concat!("mcp-parley ", env!("CARGO_PKG_VERSION")).into(),

@@ -109,6 +109,17 @@ impl Gate {
         self
     }
 
+    /// Becomes a new gate with these faults, and keeps the memory of the old one.
+    #[cfg(feature = "deviations")]
+    pub fn renew(&mut self, prepared: Arc<Prepared>, deviations: GateDeviations) {
+        self.out.renew(prepared.policy.unreadable_id);
+        self.out.other_id_type = deviations.other_id_type;
+        self.lines.clear();
+        self.issues.clear();
+        (self.prepared, self.deviations) = (prepared, deviations);
+        (self.now, self.session, self.was_modern, self.ended) = (Time::ZERO, None, false, false);
+    }
+
     /// Tells the gate what happened. It decides by content alone; the time must only not run back, as in the client.
     ///
     /// # Errors
