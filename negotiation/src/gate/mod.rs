@@ -42,6 +42,8 @@ pub enum GateInput<'a> {
     Bytes(&'a [u8]),
     /// One whole message: a line without its newline, or an HTTP body.
     Message(&'a [u8]),
+    /// One member of a [`Gate::batch`], for a caller that answers each by itself.
+    Member(&'a [u8]),
     /// Standard input has ended. A last line without its newline is no message (STDIO-01), and dropped.
     Eof,
 }
@@ -116,6 +118,7 @@ impl Gate {
         match input {
             GateInput::Bytes(bytes) => self.on_bytes(bytes),
             GateInput::Message(message) => self.on_message(message),
+            GateInput::Member(member) => self.on_member(member),
             GateInput::Eof => {
                 self.ended = true;
                 self.out.exit();
