@@ -1,19 +1,23 @@
 //! `hunt`: the main job. Many simulated runs, each judged.
 
+use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
 use cpu_time::ProcessTime;
-use indicatif::{ProgressBar, ProgressStyle};
-use mcp_parley_mock_servers::Draft;
+use indicatif::{HumanCount, ProgressBar, ProgressState, ProgressStyle};
+use mcp_parley_negotiation::client::State;
 use mcp_parley_oracle::Severity;
 use mcp_parley_sim::{Campaign, Drawer, Found, FullRun, Progress, Setup, record};
 
 use crate::cli::{Format, HuntArgs};
 use crate::exit::{Ended, Exit, Failure};
 use crate::{findings, sides};
+
+/// So many states that were not reached are named.
+const NAMED: usize = 6;
 
 pub(crate) fn run(args: &HuntArgs) -> Ended {
     let setup = Arc::new(sides::setup(&args.client, args.server.as_deref())?);
@@ -31,10 +35,12 @@ pub(crate) fn run(args: &HuntArgs) -> Ended {
     let progress = campaign.run(|progress| {
         bar.set_position(progress.runs);
         bar.set_message(format!(
-            "{} personas met, {} ends, {} findings",
+            "{}  {}/{} personas  {}/{} client states",
+            count(progress.findings.len(), "finding"),
             progress.servers.len(),
-            progress.ends.len(),
-            progress.findings.len()
+            setup.servers.len(),
+            progress.states.len(),
+            State::over_stdio().count()
         ));
         true
     });
@@ -72,13 +78,17 @@ fn seeds(text: &str) -> Result<Range<u64>, Failure> {
     range.filter(|range| range.start < range.end).ok_or_else(wrong)
 }
 
-fn bar(runs: u64) -> ProgressBar {
+/// One line that fits 80 columns; a narrower terminal loses its end.
+fn bar(seeds: u64) -> ProgressBar {
     if !std::io::stderr().is_terminal() {
         return ProgressBar::hidden();
     }
-    let style = "{bar:30} {pos}/{len} seeds  {per_sec}  {msg}";
-    let style = ProgressStyle::with_template(style).unwrap_or_else(|_| ProgressStyle::default_bar());
-    let bar = ProgressBar::new(runs).with_style(style);
+    let rate = |state: &ProgressState, out: &mut dyn std::fmt::Write| {
+        let _ = write!(out, "{}", HumanCount(state.per_sec() as u64));
+    };
+    let style = ProgressStyle::with_template("{percent:>3}% of {human_len} seeds  {rate}/s  {wide_msg}");
+    let style = style.unwrap_or_else(|_| ProgressStyle::default_bar()).with_key("rate", rate);
+    let bar = ProgressBar::new(seeds).with_style(style);
     bar.enable_steady_tick(Duration::from_millis(200));
     bar
 }
@@ -131,6 +141,9 @@ fn print_json(progress: &Progress, shown: &[Shown<'_>], cpu: Duration) -> Result
         "hash": format!("{:032x}", progress.hash),
         "runs_per_cpu_second": runs_per_cpu_second(progress, cpu),
         "personas": progress.servers.len(),
+        "client_states": State::over_stdio()
+            .map(|state| (state.name(), progress.states.get(&state).copied().unwrap_or(0)))
+            .collect::<BTreeMap<_, _>>(),
         "ends": progress.ends,
         "contested": progress.contested,
         "unstable_seeds": progress.unstable,
@@ -157,9 +170,8 @@ fn print_text(args: &HuntArgs, setup: &Setup, progress: &Progress, shown: &[Show
         runs_per_cpu_second(progress, cpu),
         progress.hash
     );
-    let met: Vec<&str> =
-        progress.servers.iter().filter_map(|at| setup.servers.get(*at as usize)).map(Draft::id).collect();
-    anstream::println!("  personas met: {} of {}", met.len(), setup.servers.len());
+    anstream::println!("  personas met: {} of {}", progress.servers.len(), setup.servers.len());
+    anstream::println!("  client states reached: {}", states(progress));
     for (end, count) in &progress.ends {
         anstream::println!("  {count:>9} {end}");
     }
@@ -173,9 +185,25 @@ fn print_text(args: &HuntArgs, setup: &Setup, progress: &Progress, shown: &[Show
     for seed in &progress.unstable {
         anstream::println!("  seed {seed} gave two different runs (this is a bug in mcp-parley)");
     }
-    match progress.findings.len() {
-        0 => anstream::println!("  no findings"),
-        1 => anstream::println!("  1 finding"),
-        n => anstream::println!("  {n} findings"),
+    anstream::println!("  {}", count(progress.findings.len(), "finding"));
+}
+
+/// How many of how many, and by name those that are missing, if they are few.
+fn states(progress: &Progress) -> String {
+    let missing: Vec<&str> =
+        State::over_stdio().filter(|state| !progress.states.contains_key(state)).map(State::name).collect();
+    let text = format!("{} of {}", progress.states.len(), State::over_stdio().count());
+    if missing.is_empty() || missing.len() > NAMED {
+        text
+    } else {
+        format!("{text}, not {}", missing.join(", "))
+    }
+}
+
+fn count(number: usize, what: &str) -> String {
+    match number {
+        0 => format!("no {what}s"),
+        1 => format!("1 {what}"),
+        _ => format!("{number} {what}s"),
     }
 }

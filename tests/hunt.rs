@@ -36,6 +36,33 @@ fn the_reference_client_is_clean_and_the_hash_does_not_depend_on_the_workers() {
     assert_eq!((&one["hash"], &one["runs"]), (&two["hash"], &two["runs"]));
     let (_, other) = hunt(folder.path(), &["--seeds", "1..6001", "--workers", "2"]);
     assert_ne!(one["hash"], other["hash"]);
+    let never: Vec<_> = states(&one).filter(|(_, runs)| *runs == 0).collect();
+    assert!(never.is_empty(), "no run came to {never:?}");
+    assert_eq!(one["client_states"], two["client_states"]);
+}
+
+fn states(hunt: &Value) -> impl Iterator<Item = (&str, u64)> {
+    hunt["client_states"]
+        .as_object()
+        .unwrap()
+        .iter()
+        .map(|(name, runs)| (name.as_str(), runs.as_u64().unwrap()))
+}
+
+#[test]
+fn states_that_a_server_cannot_lead_to_are_not_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_, modern) = hunt(folder.path(), &["--server", "persona:modern", "--seeds", "2000"]);
+    for (state, runs) in states(&modern) {
+        match state {
+            "idle" | "starting" => assert_eq!(runs, 2000, "{state}"),
+            "settled-modern" | "closed" | "failed-server-gone" => {
+                assert!(0 < runs && runs < 2000, "{state}: {runs}")
+            }
+            "settled-legacy" | "failed-counter-offer" | "failed-policy" => assert_eq!(runs, 0, "{state}"),
+            _ => {}
+        }
+    }
 }
 
 #[test]

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
 
+use mcp_parley_negotiation::client::{State, States};
 use mcp_parley_oracle::{Finding, Judge, Severity};
 use mcp_parley_trace::{CampaignHash, Kind, Outcome, RunHash, Transport};
 
@@ -45,6 +46,8 @@ pub struct Progress {
     pub hash: u128,
     /// Which servers were met, by number in the setup.
     pub servers: BTreeSet<u32>,
+    /// Which states the client's machine was in, and in how many runs.
+    pub states: BTreeMap<State, u64>,
     /// How runs ended, and how often.
     pub ends: BTreeMap<&'static str, u64>,
     /// Contested rows that occurred, each with the outcomes that were seen.
@@ -71,6 +74,7 @@ struct Ran {
     seed: u64,
     hash: u128,
     server: u32,
+    reached: States,
     end: &'static str,
     finding: Option<Box<Finding>>,
     contested: Vec<(&'static str, &'static str)>,
@@ -186,6 +190,7 @@ impl Bench {
             seed,
             hash: hash.finish(),
             server,
+            reached: self.world.reached,
             end: end.unwrap_or("ended otherwise"),
             finding: verdicts.finding_at(self.fail_on).map(Box::new),
             contested,
@@ -201,6 +206,7 @@ impl Ran {
             seed,
             hash: 0,
             server: 0,
+            reached: States::default(),
             end: "not run",
             finding: None,
             contested: Vec::new(),
@@ -251,6 +257,9 @@ impl Merge {
         progress.runs += 1;
         self.hash.run(ran.hash);
         progress.servers.insert(ran.server);
+        for state in ran.reached.iter() {
+            *progress.states.entry(state).or_default() += 1;
+        }
         *progress.ends.entry(ran.end).or_default() += 1;
         for (id, observed) in ran.contested {
             progress.contested.entry(id).or_default().insert(observed);

@@ -9,7 +9,7 @@ mod queue;
 mod server;
 
 use mcp_parley_negotiation::Time;
-use mcp_parley_negotiation::client::{DownKind, Input, Process};
+use mcp_parley_negotiation::client::{DownKind, Input, Process, States};
 use mcp_parley_trace::{Channel, Kind, Node, Recording};
 
 use self::client::Client;
@@ -28,6 +28,8 @@ const FAULTS_UNTIL: usize = 48;
 pub struct World {
     /// What happened.
     pub recording: Recording,
+    /// Which states the client's machine was in.
+    pub reached: States,
     queue: Queue,
     /// Bytes on their way; the queue holds ranges of it.
     wire: Vec<u8>,
@@ -75,6 +77,7 @@ impl World {
         };
         run.tell_client(Input::Start);
         run.turn();
+        run.world.reached = run.client.reached();
         run.chooser
     }
 }
