@@ -41,6 +41,14 @@ fn the_reference_client_is_clean_and_the_hash_does_not_depend_on_the_workers() {
     assert_eq!(one["client_states"], two["client_states"]);
 }
 
+#[test]
+fn the_last_seeds_that_there_are_come_to_an_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let last = format!("{}..{}", u64::MAX - 300, u64::MAX);
+    let (exit, last) = hunt(folder.path(), &["--seeds", &last, "--workers", "2"]);
+    assert_eq!((exit, &last["runs"]), (0, &300.into()));
+}
+
 fn states(hunt: &Value) -> impl Iterator<Item = (&str, u64)> {
     hunt["client_states"]
         .as_object()
@@ -121,8 +129,11 @@ fn bad_input_is_one_clear_line_and_exit_code_2() {
         (vec!["hunt", "--seeds", "9..1"], "--seeds 9..1: say FROM..TO"),
         (vec!["replay", &trace], "mcp-parley/trace/9"),
         (vec!["show", &deep], "line 1"),
-        (vec!["show", "/nonexistent/file"], "/nonexistent/file"),
+        (vec!["show", "/nonexistent/file"], "/nonexistent/file: cannot be read"),
         (vec!["explain", "ERA-99"], "ERA-99 is no requirement"),
+        (vec!["explain", "era-04"], "did you mean ERA-04?"),
+        (vec!["hunt", "--server", "late-discovery"], "no such file; `mcp-parley list personas`"),
+        (vec!["hunt", "--client", "reuses-probe-id"], "did you mean mutant:reuses-probe-id?"),
     ] {
         let output = parley(&args);
         let said = String::from_utf8(output.stderr).unwrap();

@@ -18,7 +18,7 @@ mod validate;
 pub use doc::Doc;
 pub use draft::{Draft, OpenPoint};
 pub use engine::{Server, ServerInput, ServerOutput};
-pub use files::{LoadError, load, persona, personas};
+pub use files::{LoadError, load, persona, persona_text, personas};
 pub use mutant::{Mutant, mutant, mutants};
 pub use persona::{
     Act, ErrorAct, ExitAct, IdForm, LineEnd, Moment, Persona, PolicyTable, ProcessOverride, Profile, Quirk,

@@ -110,11 +110,13 @@ impl Campaign {
     fn work(&self, next: &AtomicU64, stop: &AtomicBool, sender: &SyncSender<(u64, Vec<Ran>)>) {
         let mut bench = Bench::new(Arc::clone(&self.setup), self.fail_on);
         while !stop.load(Ordering::Relaxed) {
-            let start = next.fetch_add(BLOCK, Ordering::Relaxed);
-            if start >= self.seeds.end {
-                return;
-            }
-            let end = (start + BLOCK).min(self.seeds.end);
+            let after = |start: u64| start.saturating_add(BLOCK).min(self.seeds.end);
+            // Seeds may reach up to the last number there is: adding to it would begin anew at 0.
+            let taken = next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |start| {
+                (start < self.seeds.end).then(|| after(start))
+            });
+            let Ok(start) = taken else { return };
+            let end = after(start);
             let block = (start..end).map(|seed| bench.run(seed)).collect();
             if sender.send((start, block)).is_err() {
                 return;
@@ -242,7 +244,7 @@ impl Merge {
     fn add(&mut self, start: u64, block: Vec<Ran>) -> bool {
         self.waiting.insert(start, block);
         while let Some(block) = self.waiting.remove(&self.next) {
-            self.next += BLOCK;
+            self.next = self.next.saturating_add(BLOCK);
             for ran in block {
                 if !self.take(ran) {
                     return false;
