@@ -69,7 +69,7 @@ pub(crate) fn describe(finding: &Finding, header: &Header, recording: &Recording
         .unwrap_or_default();
     let source = requirement(finding.id)
         .and_then(|row| row.sources.first())
-        .map(|source| format!("\n  source: {} §{} [{}]", source.page, source.section, source.lines))
+        .map(|source| format!("\n  source: {} §{}, lines {}", source.page, source.section, source.lines))
         .unwrap_or_default();
     let mut out = format!(
         "{id} broken by the {subject} at event {seq}: {reason}\n  rule: {text}{source}\n  where: {kind}, {state}\n",
