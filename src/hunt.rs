@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::ops::Range;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use cpu_time::ProcessTime;
 use indicatif::{HumanCount, ProgressBar, ProgressState, ProgressStyle};
 use mcp_parley_negotiation::client::State;
-use mcp_parley_oracle::Severity;
-use mcp_parley_sim::{Campaign, Drawer, Found, FullRun, Progress, Setup, record};
+use mcp_parley_sim::{Campaign, Drawer, Found, Progress, Setup, record};
 
 use crate::cli::{Format, HuntArgs};
 use crate::exit::{Ended, Exit, Failure};
@@ -31,25 +31,23 @@ pub(crate) fn run(args: &HuntArgs) -> Ended {
         fail_on: args.fail_on.into(),
     };
     let bar = bar(seeds.end - seeds.start);
+    let mut found = FoundSoFar { args, drawer: Drawer::new(Arc::clone(&setup)), files: Vec::new() };
+    let mut failure = None;
     let clock = ProcessTime::now();
     let progress = campaign.run(|progress| {
-        bar.set_position(progress.runs);
-        bar.set_message(format!(
-            "{}  {}/{} personas  {}/{} client states",
-            count(progress.findings.len(), "finding"),
-            progress.servers.len(),
-            setup.servers.len(),
-            progress.states.len(),
-            State::over_stdio().count()
-        ));
-        true
+        show(&bar, &setup, progress);
+        failure = found.catch_up(progress, &bar).err();
+        failure.is_none()
     });
     let cpu = clock.elapsed();
     bar.finish_and_clear();
-    let shown = full_runs(args, &setup, &progress)?;
+    if let Some(failure) = failure {
+        return Err(failure);
+    }
+    found.catch_up(&progress, &bar)?;
     match args.format {
-        Format::Json => print_json(&progress, &shown, cpu)?,
-        Format::Text => print_text(args, &setup, &progress, &shown, cpu),
+        Format::Json => print_json(&progress, &found.files, cpu)?,
+        Format::Text => print_summary(args, &setup, &progress, cpu),
     }
     Ok(exit(&progress))
 }
@@ -93,28 +91,42 @@ fn bar(seeds: u64) -> ProgressBar {
     bar
 }
 
-/// A finding with its whole run and the file that it was written to.
-struct Shown<'p> {
-    found: &'p Found,
-    run: FullRun,
-    path: std::path::PathBuf,
+fn show(bar: &ProgressBar, setup: &Setup, progress: &Progress) {
+    bar.set_position(progress.runs);
+    bar.set_message(format!(
+        "{}  {}/{} personas  {}/{} client states",
+        count(progress.findings.len(), "finding"),
+        progress.servers.len(),
+        setup.servers.len(),
+        progress.states.len(),
+        State::over_stdio().count()
+    ));
 }
 
-fn full_runs<'p>(
-    args: &HuntArgs,
-    setup: &Arc<Setup>,
-    progress: &'p Progress,
-) -> Result<Vec<Shown<'p>>, Failure> {
-    let mut drawer = Drawer::new(Arc::clone(setup));
-    let fail_on: Severity = args.fail_on.into();
-    let mut shown = Vec::new();
-    for found in &progress.findings {
-        let run = record(&mut drawer, found.seed, fail_on).map_err(Failure::internal)?;
-        let name = format!("{}-seed-{}", found.finding.id, found.seed);
-        let path = findings::write_trace(&args.out, &name, &run.header, &run.recording, &run.footer)?;
-        shown.push(Shown { found, run, path });
+/// The findings that were run again, written down and, for people, printed: at once, so that a campaign that is stopped has
+/// not been for nothing.
+struct FoundSoFar<'a> {
+    args: &'a HuntArgs,
+    drawer: Drawer,
+    /// The file of each finding and the hash of its run, in their order.
+    files: Vec<(PathBuf, String)>,
+}
+
+impl FoundSoFar<'_> {
+    fn catch_up(&mut self, progress: &Progress, bar: &ProgressBar) -> Result<(), Failure> {
+        for Found { seed, finding, .. } in progress.findings.iter().skip(self.files.len()) {
+            let run = record(&mut self.drawer, *seed, self.args.fail_on.into()).map_err(Failure::internal)?;
+            let name = format!("{}-seed-{seed}", finding.id);
+            let path =
+                findings::write_trace(&self.args.out, &name, &run.header, &run.recording, &run.footer)?;
+            if self.args.format == Format::Text {
+                let text = findings::describe(finding, &run.header, &run.recording, &run.footer);
+                bar.suspend(|| anstream::println!("{text}\n{}\n", findings::reproduce_line(&path)));
+            }
+            self.files.push((path, run.footer.hash));
+        }
+        Ok(())
     }
-    Ok(shown)
 }
 
 fn runs_per_cpu_second(progress: &Progress, cpu: Duration) -> u64 {
@@ -122,16 +134,13 @@ fn runs_per_cpu_second(progress: &Progress, cpu: Duration) -> u64 {
     progress.runs.saturating_mul(1_000_000) / micros
 }
 
-fn print_json(progress: &Progress, shown: &[Shown<'_>], cpu: Duration) -> Result<(), Failure> {
-    let findings: Vec<_> = shown
+fn print_json(progress: &Progress, files: &[(PathBuf, String)], cpu: Duration) -> Result<(), Failure> {
+    let findings: Vec<_> = progress
+        .findings
         .iter()
-        .map(|shown| {
-            findings::to_json(
-                &shown.found.finding,
-                &shown.run.footer.hash,
-                Some(shown.found.seed),
-                &shown.path,
-            )
+        .zip(files)
+        .map(|(Found { seed, finding, .. }, (path, hash))| {
+            findings::to_json(finding, hash, Some(*seed), path)
         })
         .collect();
     let object = serde_json::json!({
@@ -154,14 +163,7 @@ fn print_json(progress: &Progress, shown: &[Shown<'_>], cpu: Duration) -> Result
     Ok(())
 }
 
-fn print_text(args: &HuntArgs, setup: &Setup, progress: &Progress, shown: &[Shown<'_>], cpu: Duration) {
-    for Shown { found, run, path } in shown {
-        anstream::println!(
-            "{}",
-            findings::describe(&found.finding, &run.header, &run.recording, &run.footer)
-        );
-        anstream::println!("{}\n", findings::reproduce_line(path));
-    }
+fn print_summary(args: &HuntArgs, setup: &Setup, progress: &Progress, cpu: Duration) {
     let server = args.server.as_deref().unwrap_or("every persona");
     anstream::println!("client {} against {server}", args.client);
     anstream::println!(

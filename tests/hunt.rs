@@ -2,8 +2,9 @@
 
 #![expect(clippy::panic, clippy::unwrap_used, reason = "helpers of tests may be blunt")]
 
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
@@ -47,6 +48,28 @@ fn the_last_seeds_that_there_are_come_to_an_end() {
     let last = format!("{}..{}", u64::MAX - 300, u64::MAX);
     let (exit, last) = hunt(folder.path(), &["--seeds", &last, "--workers", "2"]);
     assert_eq!((exit, &last["runs"]), (0, &300.into()));
+}
+
+#[test]
+fn a_campaign_that_is_stopped_leaves_what_it_has_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().display().to_string();
+    let args = ["hunt", "--client", "mutant:reuses-probe-id", "--max-findings", "0", "--out", &out];
+    let mut hunt = Command::new(env!("CARGO_BIN_EXE_mcp-parley"))
+        .args(args)
+        .args(["--seeds", "4000000000"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let first = BufReader::new(hunt.stdout.take().unwrap())
+        .lines()
+        .map(Result::unwrap)
+        .find(|line| line.starts_with("Reproduce with"));
+    assert_eq!(hunt.try_wait().unwrap(), None, "it goes on hunting");
+    hunt.kill().unwrap();
+    hunt.wait().unwrap();
+    let file = first.unwrap().rsplit(' ').next().unwrap().to_owned();
+    assert_eq!(parley(&["replay", &file]).status.code(), Some(1));
 }
 
 fn states(hunt: &Value) -> impl Iterator<Item = (&str, u64)> {
