@@ -4,6 +4,7 @@
 
 mod commands;
 mod page;
+mod traces;
 
 #[test]
 fn every_link_leads_to_a_file() {

@@ -58,6 +58,11 @@ impl Page {
         format!("{}:{line}", self.path.display())
     }
 
+    /// The lines outside of the blocks.
+    pub(crate) fn prose(&self) -> impl Iterator<Item = &str> {
+        self.prose.iter().map(|(_, line)| line.as_str())
+    }
+
     /// What stands between back-ticks.
     pub(crate) fn spans(&self) -> impl Iterator<Item = (usize, &str)> {
         self.prose
