@@ -63,6 +63,7 @@ pub struct Server {
     prepared: Arc<Prepared>,
     gate: Gate,
     lines: Lines,
+    issues: IssueSink,
     /// How often each quirk's selector fitted.
     fitted: Vec<u32>,
     /// Which watched methods were received, by bit.
@@ -74,6 +75,13 @@ pub struct Server {
     marked: bool,
     ended: bool,
     wake_due: bool,
+}
+
+/// A line that the client wrote, read once for all who look at it.
+struct Received<'a> {
+    line: &'a [u8],
+    message: Message<'a>,
+    issues: &'a IssueSink,
 }
 
 /// An answer that waits.
@@ -97,6 +105,7 @@ impl Server {
             gate: Gate::new(Arc::clone(&prepared)),
             prepared,
             lines: Lines::new(),
+            issues: IssueSink::new(),
             fitted,
             seen: 0,
             held: Vec::new(),
@@ -114,6 +123,20 @@ impl Server {
     pub fn with_deviations(mut self, deviations: GateDeviations) -> Self {
         self.gate = self.gate.with_deviations(deviations);
         self
+    }
+
+    /// Becomes a new process with these faults of its gate, and keeps the memory of the old one.
+    pub fn renew(&mut self, played: Arc<Played>, process: u32, deviations: GateDeviations) {
+        let (profile, prepared) = played.gate(process);
+        self.gate.renew(Arc::clone(&prepared), deviations);
+        self.fitted.clear();
+        self.fitted.resize(played.persona().quirks.len(), 0);
+        self.lines.clear();
+        self.held.clear();
+        self.queue.clear();
+        self.bytes.clear();
+        (self.played, self.process, self.profile, self.prepared) = (played, process, profile, prepared);
+        (self.seen, self.marked, self.ended, self.wake_due) = (0, false, false, false);
     }
 
     /// Tells the process what happened. After its end it hears nothing.
@@ -177,37 +200,44 @@ impl Server {
     }
 
     fn on_message(&mut self, now: Time, line: &[u8]) {
+        let mut issues = std::mem::take(&mut self.issues);
+        issues.clear();
+        let message = read_message(line, &Limits::DEFAULT, &mut issues);
+        self.on_read(now, &Received { line, message, issues: &issues });
+        self.issues = issues;
+    }
+
+    fn on_read(&mut self, now: Time, received: &Received<'_>) {
         let plain = self.played.persona().quirks.is_empty();
         if plain && !matches!(self.profile, Profile::Silent | Profile::Exiting) {
-            if let Some(answer) = self.gate_answer(now, line) {
+            if let Some(answer) = self.gate_answer(now, received) {
                 // A batch has an answer to each of its members.
                 answer.split(|byte| *byte == b'\n').for_each(|line| self.write_line(line));
                 self.scratch = answer;
             }
             return;
         }
-        let message = read_message(line, &Limits::DEFAULT, &mut IssueSink::new());
-        let (method, id) = match &message {
+        let (method, id) = match &received.message {
             Message::Request(request) => (request.method.decode(), Some(request.id)),
             Message::Notification { method, .. } => (method.decode(), None),
             _ => ("".into(), None),
         };
         let bit = self.played.bit(&method);
         self.release_until(bit, Moment::Before);
-        self.answer(now, line, &method, id.as_ref());
+        self.answer(now, received, &method, id.as_ref());
         self.seen |= bit;
         self.release_until(bit, Moment::After);
     }
 
-    fn answer(&mut self, now: Time, line: &[u8], method: &str, id: Option<&Id<'_>>) {
+    fn answer(&mut self, now: Time, received: &Received<'_>, method: &str, id: Option<&Id<'_>>) {
         let played = Arc::clone(&self.played);
-        let fitting = self.fitting(&played.persona().quirks, line, method);
+        let fitting = self.fitting(&played.persona().quirks, received.line, method);
         let own = match self.profile {
             Profile::Silent => Answer::None,
             Profile::Exiting if fitting.is_empty() && id.is_some() && !self.knows(method) => {
                 return self.end(ServerOutput::Exit(UNKNOWN_REQUEST_EXIT));
             }
-            _ => self.gate_answer(now, line).map_or(Answer::None, Answer::Line),
+            _ => self.gate_answer(now, received).map_or(Answer::None, Answer::Line),
         };
         let answer = fitting.iter().fold(own, |answer, act| answer.acted_on(act, id)).into_line();
         let leaves =
@@ -308,10 +338,12 @@ impl Server {
     }
 
     /// The correct answer, without its newline.
-    fn gate_answer(&mut self, now: Time, line: &[u8]) -> Option<Vec<u8>> {
+    fn gate_answer(&mut self, now: Time, received: &Received<'_>) -> Option<Vec<u8>> {
         let mut buf = std::mem::take(&mut self.scratch);
         buf.clear();
-        let heard = self.gate.handle_input(now, GateInput::Message(line)).is_ok();
+        let Received { line, message, issues } = received;
+        let input = GateInput::Read { bytes: line, message, issues };
+        let heard = self.gate.handle_input(now, input).is_ok();
         let mut answered = false;
         while let Some(output) = self.gate.poll_output(&mut buf) {
             answered |= matches!(output, GateOutput::Write(_));

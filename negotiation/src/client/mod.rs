@@ -172,6 +172,19 @@ impl Negotiator {
         self
     }
 
+    /// Becomes a new machine with these faults, and keeps the memory of the old one.
+    #[cfg(feature = "deviations")]
+    pub fn renew(&mut self, policy: Arc<ClientPolicy>, deviations: ClientDeviations) {
+        let (mut lines, mut queue, mut bytes) = Default::default();
+        std::mem::swap(&mut self.lines, &mut lines);
+        std::mem::swap(&mut self.queue, &mut queue);
+        std::mem::swap(&mut self.bytes, &mut bytes);
+        lines.clear();
+        queue.clear();
+        bytes.clear();
+        *self = Self { lines, queue, bytes, ..Self::new(policy).with_deviations(deviations) };
+    }
+
     /// Tells the machine what happened at `now`.
     ///
     /// # Errors
@@ -372,7 +385,7 @@ impl Negotiator {
 
     fn spawn(&mut self, process: Process, reason: SpawnReason) {
         self.process = process;
-        self.lines = Lines::new();
+        self.lines.clear();
         self.unanswered_probe = None;
         self.enter(match reason {
             _ if self.opening == Opening::Resume => State::Resumed,
@@ -450,15 +463,19 @@ impl Negotiator {
 }
 
 fn offered(policy: &ClientPolicy) -> Preferences {
+    let none = Arc::default;
     match &policy.mode {
         Mode::Pin(version) => {
             let legacy = policy.preferences.legacy.contains(version) || version.era() == Some(Era::Legacy);
-            let (mut modern, mut old) = (Vec::new(), Vec::new());
-            if legacy { &mut old } else { &mut modern }.push(version.clone());
-            Preferences { modern, legacy: old }
+            let only = Arc::from([version.clone()]);
+            if legacy {
+                Preferences { modern: none(), legacy: only }
+            } else {
+                Preferences { modern: only, legacy: none() }
+            }
         }
-        Mode::Legacy => Preferences { modern: Vec::new(), legacy: policy.preferences.legacy.clone() },
-        Mode::Modern => Preferences { modern: policy.preferences.modern.clone(), legacy: Vec::new() },
+        Mode::Legacy => Preferences { modern: none(), legacy: policy.preferences.legacy.clone() },
+        Mode::Modern => Preferences { modern: policy.preferences.modern.clone(), legacy: none() },
         Mode::Auto => policy.preferences.clone(),
     }
 }

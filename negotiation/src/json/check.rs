@@ -62,60 +62,27 @@ struct Checker<'a, 's> {
     issues: &'s mut IssueSink,
 }
 
-/// What may come next.
-#[derive(Clone, Copy)]
-enum Expect {
-    Value,
-    ValueOrClose,
-    Key,
-    KeyOrClose,
-    CommaOrClose,
-}
-
 impl Checker<'_, '_> {
     /// The offset after the one value.
     fn message(&mut self, max_depth: usize) -> Result<usize, Stop> {
-        let mut expect = Expect::Value;
         loop {
             self.skip_blanks();
-            expect = match (expect, self.peek()) {
-                (Expect::Key | Expect::KeyOrClose, Some(b'"')) => {
-                    self.string()?;
-                    self.skip_blanks();
-                    self.byte(b':')?;
-                    Expect::Value
-                }
-                (Expect::KeyOrClose | Expect::CommaOrClose, Some(b'}')) if self.in_object() => self.close(),
-                (Expect::ValueOrClose | Expect::CommaOrClose, Some(b']')) if !self.in_object() => {
-                    self.close()
-                }
-                (Expect::CommaOrClose, Some(b',')) => {
-                    self.at += 1;
-                    if self.in_object() { Expect::Key } else { Expect::Value }
-                }
-                (Expect::Value | Expect::ValueOrClose, Some(bracket @ (b'{' | b'['))) => {
-                    self.open(bracket == b'{', max_depth)?
-                }
-                (Expect::Value | Expect::ValueOrClose, Some(first)) => {
-                    self.scalar(first)?;
-                    Expect::CommaOrClose
-                }
-                _ => return Err(self.stop()),
+            let opened = match self.peek() {
+                Some(bracket @ (b'{' | b'[')) => self.open(bracket == b'{', max_depth)?,
+                Some(first) => self.scalar(first).map(|()| false)?,
+                None => return Err(self.stop()),
             };
-            if self.depth == 0 {
-                let end = self.at;
-                self.skip_blanks();
-                return if self.peek().is_none() { Ok(end) } else { Err(self.stop()) };
+            if opened {
+                continue;
+            }
+            if let Some(end) = self.behind_value()? {
+                return Ok(end);
             }
         }
     }
 
-    fn in_object(&self) -> bool {
-        let level = self.depth.saturating_sub(1);
-        self.objects.get(level / 64).is_some_and(|word| word >> (level % 64) & 1 == 1)
-    }
-
-    fn open(&mut self, object: bool, max_depth: usize) -> Result<Expect, Stop> {
+    /// Opens a container and goes to its first value; false if it has none.
+    fn open(&mut self, object: bool, max_depth: usize) -> Result<bool, Stop> {
         let level = self.depth;
         let Some(word) = self.objects.get_mut(level / 64).filter(|_| level < max_depth) else {
             return Err(Stop { id: IssueId::TooDeep, at: self.at });
@@ -123,13 +90,58 @@ impl Checker<'_, '_> {
         *word = *word & !(1 << (level % 64)) | u64::from(object) << (level % 64);
         self.depth += 1;
         self.at += 1;
-        Ok(if object { Expect::KeyOrClose } else { Expect::ValueOrClose })
+        self.skip_blanks();
+        if self.peek() == Some(if object { b'}' } else { b']' }) {
+            self.close();
+            return Ok(false);
+        }
+        if object {
+            self.key()?;
+        }
+        Ok(true)
     }
 
-    fn close(&mut self) -> Expect {
+    /// Closes what ends here and goes to the next value; the end of the message, if there is none.
+    fn behind_value(&mut self) -> Result<Option<usize>, Stop> {
+        while self.depth > 0 {
+            self.skip_blanks();
+            let in_object = self.in_object();
+            match self.peek() {
+                Some(b',') => {
+                    self.at += 1;
+                    if in_object {
+                        self.skip_blanks();
+                        self.key()?;
+                    }
+                    return Ok(None);
+                }
+                Some(b'}') if in_object => self.close(),
+                Some(b']') if !in_object => self.close(),
+                _ => return Err(self.stop()),
+            }
+        }
+        let end = self.at;
+        self.skip_blanks();
+        if self.peek().is_none() { Ok(Some(end)) } else { Err(self.stop()) }
+    }
+
+    fn key(&mut self) -> Result<(), Stop> {
+        if self.peek() != Some(b'"') {
+            return Err(self.stop());
+        }
+        self.string()?;
+        self.skip_blanks();
+        self.byte(b':')
+    }
+
+    fn in_object(&self) -> bool {
+        let level = self.depth.saturating_sub(1);
+        self.objects.get(level / 64).is_some_and(|word| word >> (level % 64) & 1 == 1)
+    }
+
+    fn close(&mut self) {
         self.depth -= 1;
         self.at += 1;
-        Expect::CommaOrClose
     }
 
     fn scalar(&mut self, first: u8) -> Result<(), Stop> {
