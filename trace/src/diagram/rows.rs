@@ -159,6 +159,7 @@ pub(super) fn title(header: &Header) -> String {
     let origin = match &header.origin {
         Origin::Simulated { seed } => format!("simulated, seed {seed}"),
         Origin::Real { peer: Some(peer), .. } => format!("real, {peer}"),
+        Origin::Real { command, .. } if command.is_empty() => "real".into(),
         Origin::Real { command, .. } => format!("real, {}", command.join(" ")),
         Origin::Written => "written by hand".into(),
     };
