@@ -8,18 +8,15 @@ use crate::json;
 /// The only revision that has batches.
 const REVISION: &str = "2025-03-26";
 
-/// The most messages in a batch: a longer one is refused as a whole, so that a message of `[1,1,…]` cannot make the gate
-/// write many times its own length.
-const LONGEST: usize = 64;
-
 impl Gate {
     /// Each member is answered by a message of its own.
     pub(super) fn on_batch(&mut self, message: &[u8]) {
         let session = self.session.and_then(|place| self.policy().legacy.get(place));
         let legal = session.is_some_and(|version| version.as_str() == REVISION);
+        let most = self.limits.batch;
         let batch = json::check(message, &self.limits, &mut self.issues)
             .filter(|_| legal)
-            .filter(|batch| (1..=LONGEST).contains(&batch.elements().take(LONGEST + 1).count()));
+            .filter(|batch| (1..=most).contains(&batch.elements().take(most.saturating_add(1)).count()));
         let Some(batch) = batch else { return self.refuse_broken(&Id::Absent, codes::INVALID_REQUEST) };
         for member in batch.elements() {
             let text = member.text().as_bytes();
