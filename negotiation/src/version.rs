@@ -83,6 +83,24 @@ impl Preferences {
         Self { modern: of(Era::Modern), legacy: of(Era::Legacy) }
     }
 
+    /// The same, each version once and in one era: a known revision in the list of the other era is left out (ERA-22), an
+    /// unknown version in both lists counts as modern.
+    #[must_use]
+    pub fn cleared(&self) -> Self {
+        let of = |list: &[ProtocolVersion], other: Era, taken: &[ProtocolVersion]| {
+            let mut kept: Vec<ProtocolVersion> = Vec::with_capacity(list.len());
+            for version in list {
+                if version.era() != Some(other) && !taken.contains(version) && !kept.contains(version) {
+                    kept.push(version.clone());
+                }
+            }
+            kept
+        };
+        let modern = of(&self.modern, Era::Legacy, &[]);
+        let legacy = of(&self.legacy, Era::Modern, &modern);
+        Self { modern, legacy }
+    }
+
     /// The place of a version among the modern ones.
     pub fn modern_index(&self, version: &str) -> Option<usize> {
         self.modern.iter().position(|v| v.as_str() == version)

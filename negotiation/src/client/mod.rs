@@ -125,8 +125,8 @@ enum Belongs {
 impl Negotiator {
     /// A machine that has not been started.
     pub fn new(policy: Arc<ClientPolicy>) -> Self {
-        let offered = offered(&policy);
-        let corrections = policy.corrective_retries;
+        let offered = policy.offered();
+        let corrections = policy.corrective_retries.get();
         Self {
             policy,
             offered,
@@ -255,13 +255,13 @@ impl Negotiator {
     }
 
     fn start(&mut self) {
-        let cached_legacy = self.policy.cached_era == Some(Era::Legacy) && self.policy.mode == Mode::Auto;
-        self.opening = match &self.policy.mode {
-            Mode::Legacy => Opening::Initialize,
-            Mode::Pin(_) if self.offered.modern.is_empty() => Opening::Initialize,
-            _ if cached_legacy => Opening::Initialize,
-            _ => Opening::Probe,
-        };
+        let (modern, legacy) = (!self.offered.modern.is_empty(), !self.offered.legacy.is_empty());
+        if !modern && !legacy {
+            self.phase = Phase::Done;
+            return self.event(Event::Failed(Failure::NothingOffered));
+        }
+        let cached_legacy = modern && legacy && self.policy.cached_era == Some(Era::Legacy);
+        self.opening = if modern && !cached_legacy { Opening::Probe } else { Opening::Initialize };
         if cached_legacy {
             self.event(Event::Downgraded(Evidence::Cached));
         }
@@ -437,19 +437,5 @@ impl Negotiator {
     /// Puts a message that was appended to `bytes` from `start` on into the queue.
     fn send(&mut self, range: Range<usize>) {
         self.queue.push_back(Output::Write(self.process, range));
-    }
-}
-
-fn offered(policy: &ClientPolicy) -> Preferences {
-    match &policy.mode {
-        Mode::Pin(version) => {
-            let legacy = policy.preferences.legacy.contains(version) || version.era() == Some(Era::Legacy);
-            let (mut modern, mut old) = (Vec::new(), Vec::new());
-            if legacy { &mut old } else { &mut modern }.push(version.clone());
-            Preferences { modern, legacy: old }
-        }
-        Mode::Legacy => Preferences { modern: Vec::new(), legacy: policy.preferences.legacy.clone() },
-        Mode::Modern => Preferences { modern: policy.preferences.modern.clone(), legacy: Vec::new() },
-        Mode::Auto => policy.preferences.clone(),
     }
 }

@@ -3,7 +3,7 @@
 use super::{GatePolicy, LegacyByMeta, ServedMethod};
 use crate::json::write_string;
 use crate::meta::SERVER_INFO;
-use crate::version::{Era, ProtocolVersion};
+use crate::version::{Preferences, ProtocolVersion};
 
 /// What the gate says of itself. Fixed, so that a release changes no hash.
 const SERVER: &str = r#"{"name":"mcp-parley-mock","version":"1"}"#;
@@ -36,12 +36,13 @@ pub(super) struct PreparedMethod {
 }
 
 impl Prepared {
-    /// Prepares a policy. A known revision in the list of the other era is left out: a modern one under `legacy` would be agreed
-    /// on by `initialize` (ERA-22). The members in [`ServedMethod::result`] must be valid JSON; line breaks between them are removed
+    /// Prepares a policy. Its lists are [cleared](Preferences::cleared): a modern revision under `legacy` would be agreed on by
+    /// `initialize` (ERA-22). The members in [`ServedMethod::result`] must be valid JSON; line breaks between them are removed
     /// (STDIO-01).
     pub fn new(mut policy: GatePolicy) -> Self {
-        policy.modern.retain(|version| version.era() != Some(Era::Legacy));
-        policy.legacy.retain(|version| version.era() != Some(Era::Modern));
+        let Preferences { modern, legacy } =
+            Preferences { modern: policy.modern, legacy: policy.legacy }.cleared();
+        (policy.modern, policy.legacy) = (modern, legacy);
         let with_legacy = policy.list_legacy || policy.legacy_by_meta == LegacyByMeta::Serve;
         let legacy = policy.legacy.iter().filter(|_| with_legacy);
         let listed = array(policy.modern.iter().chain(legacy));
