@@ -14,7 +14,7 @@ use mcp_parley_trace::{Kind, Node, Outcome};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::support::{Ran, Server, client_case, client_policies, decisions, is_caught, run};
+use crate::support::{Ran, Server, cases, client_case, client_policies, decisions, is_caught, run};
 
 type Drawn = (ClientPolicy, Server, Vec<u8>);
 
@@ -27,7 +27,7 @@ fn drawn() -> impl Strategy<Value = Drawn> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1500))]
+    #![proptest_config(cases(1500))]
 
     #[test]
     fn every_legal_policy_is_judged_clean(drawn in drawn()) {

@@ -15,7 +15,7 @@ use mcp_parley_trace::Subject;
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 
-use crate::support::{LEGACY, MODERN, client_policies, decisions, is_caught, offers, run};
+use crate::support::{LEGACY, MODERN, cases, client_policies, decisions, is_caught, offers, run};
 
 /// Every legal value of every field; a field that is added does not compile until it is drawn here.
 fn gate_policies() -> impl Strategy<Value = GatePolicy> {
@@ -113,7 +113,7 @@ fn clean((policy, client, decisions): &Drawn, deviations: &GateDeviations) -> Re
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1000))]
+    #![proptest_config(cases(1000))]
 
     #[test]
     fn every_legal_policy_is_judged_clean(drawn in drawn()) {

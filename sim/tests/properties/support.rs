@@ -69,6 +69,13 @@ impl Ran {
     }
 }
 
+/// This many cases, or as many as `PROPTEST_CASES` says.
+pub(crate) fn cases(count: u32) -> ProptestConfig {
+    let default = ProptestConfig::default();
+    let told = std::env::var_os("PROPTEST_CASES").is_some();
+    ProptestConfig { cases: if told { default.cases } else { count }, ..default }
+}
+
 /// Fails on some of the inputs, without looking for the smallest.
 pub(crate) fn is_caught<S: Strategy>(
     inputs: &S,
