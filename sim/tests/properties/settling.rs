@@ -36,9 +36,9 @@ fn settles(policy: &ClientPolicy, recording: &Recording) -> Result<(), String> {
             bound_us(policy)
         ));
     }
-    let failed = first(|kind| kind == Kind::Failed);
-    let called = first(|kind| matches!(kind, Kind::Called(_)));
-    let Some(end) = failed.or(called) else { return Err("it is idle, and its call is undone".into()) };
+    let Some(end) = first(|kind| matches!(kind, Kind::Called(_) | Kind::Failed)) else {
+        return Err("it is idle, and its call is undone".into());
+    };
     if end.t_us > outcome.t_us.saturating_add(call_bound_us(policy)) {
         return Err(format!("its call takes until {} us", end.t_us));
     }
