@@ -9,6 +9,7 @@ use thiserror::Error;
 
 use crate::persona::{Persona, PolicyTable, Profile, Quirk};
 use crate::validate;
+use crate::wire::Wire;
 
 /// A persona that can be played.
 #[derive(Clone, Debug)]
@@ -17,6 +18,8 @@ pub struct Played {
     gates: Vec<(u32, Profile, Arc<Prepared>)>,
     /// Methods that a quirk waits for: what a process has seen of them is a bit each.
     watched: Vec<String>,
+    /// How processes write that the persona's wire is not for.
+    plain: Wire,
 }
 
 /// A persona cannot be played.
@@ -66,7 +69,7 @@ impl Played {
         if watched.len() > 64 {
             return Err(PlayedError::TooManyMethods);
         }
-        Ok(Self { persona, gates, watched })
+        Ok(Self { persona, gates, watched, plain: Wire::default() })
     }
 
     /// The persona.
@@ -84,6 +87,12 @@ impl Played {
             .find(|(from, ..)| *from <= process.saturating_add(1))
             .or_else(|| self.gates.first());
         found.map_or_else(|| (Profile::Silent, Arc::new(Prepared::new(GatePolicy::default()))), of)
+    }
+
+    /// How the process of this number, counted from 0, writes.
+    pub(crate) fn wire(&self, process: u32) -> &Wire {
+        let wire = &self.persona.wire;
+        if wire.processes.is_some_and(|first| process >= first) { &self.plain } else { wire }
     }
 
     pub(crate) fn bit(&self, method: &str) -> u64 {

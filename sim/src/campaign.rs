@@ -12,6 +12,7 @@ use mcp_parley_trace::{CampaignHash, Kind, Outcome, RunHash, Transport};
 
 use crate::chooser::Seeded;
 use crate::draw::{Drawer, Setup};
+use crate::replay::hash_of;
 use crate::world::World;
 
 /// Seeds are handed to workers in blocks of this many.
@@ -125,6 +126,7 @@ struct Bench {
     drawer: Drawer,
     world: World,
     judge: Judge,
+    hash: RunHash,
     fail_on: Severity,
 }
 
@@ -135,6 +137,7 @@ impl Bench {
             setup,
             world: World::new(),
             judge: Judge::new(),
+            hash: RunHash::default(),
             fail_on,
         }
     }
@@ -164,18 +167,9 @@ impl Bench {
         };
         self.world.run(&case, chooser);
         let recording = &self.world.recording;
-        let verdicts = self.judge.judge(recording, &case.declared(), case.subject, Transport::Stdio);
-        let mut hash = RunHash::of(recording);
-        let mut contested = Vec::new();
-        for (id, verdict) in verdicts.iter() {
-            // Whatever is not in the hash is not applicable; most checks are, in any one run.
-            if verdict.outcome != Outcome::NotApplicable {
-                hash.verdict(id, verdict.outcome, &verdict.evidence);
-            }
-            if verdict.outcome == Outcome::Contested {
-                contested.push((id, verdict.observed));
-            }
-        }
+        let verdicts = self.judge.judge(recording, &case.declared, case.subject, Transport::Stdio);
+        let hash = hash_of(&mut self.hash, recording, verdicts);
+        let contested = verdicts.iter().filter(|(_, verdict)| verdict.outcome == Outcome::Contested);
         let end = recording.events().iter().rev().find_map(|event| match event.kind {
             Kind::Failed => Some("failed with a reason"),
             Kind::Called(true) => Some("connected"),
@@ -184,11 +178,11 @@ impl Bench {
         });
         Ran {
             seed,
-            hash: hash.finish(),
+            hash,
             server,
             end: end.unwrap_or("ended otherwise"),
             finding: verdicts.finding_at(self.fail_on).map(Box::new),
-            contested,
+            contested: contested.map(|(id, verdict)| (id, verdict.observed)).collect(),
             unstable: false,
             broken: None,
         }

@@ -166,6 +166,19 @@ impl Negotiator {
         self
     }
 
+    /// Becomes a new machine with these faults, and keeps the memory of the old one.
+    #[cfg(feature = "deviations")]
+    pub fn renew(&mut self, policy: Arc<ClientPolicy>, deviations: ClientDeviations) {
+        let (mut lines, mut queue, mut bytes) = Default::default();
+        std::mem::swap(&mut self.lines, &mut lines);
+        std::mem::swap(&mut self.queue, &mut queue);
+        std::mem::swap(&mut self.bytes, &mut bytes);
+        lines.clear();
+        queue.clear();
+        bytes.clear();
+        *self = Self { lines, queue, bytes, ..Self::new(policy).with_deviations(deviations) };
+    }
+
     /// Tells the machine what happened at `now`.
     ///
     /// # Errors
@@ -374,7 +387,7 @@ impl Negotiator {
 
     fn spawn(&mut self, process: Process, reason: SpawnReason) {
         self.process = process;
-        self.lines = Lines::new();
+        self.lines.clear();
         self.unanswered_probe = None;
         if self.opening != Opening::Resume {
             self.phase = Phase::Spawning;

@@ -1,6 +1,7 @@
 //! What a client may legally choose. Every ambiguity of the specification is one field, its doc comment begins with its id.
 
 use std::num::NonZeroU8;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -201,22 +202,21 @@ impl ClientPolicy {
     /// What is offered in this mode: the versions preferred, or the pinned one alone. Modern versions only in a mode that
     /// probes, legacy ones only in a mode that may send `initialize`.
     pub fn offered(&self) -> Preferences {
-        let Preferences { mut modern, mut legacy } = self.preferences.cleared();
+        let none = Arc::default;
+        let Preferences { modern, legacy } = self.preferences.cleared();
         match &self.mode {
-            Mode::Auto => {}
-            Mode::Modern => legacy.clear(),
-            Mode::Legacy => modern.clear(),
+            Mode::Auto => Preferences { modern, legacy },
+            Mode::Modern => Preferences { modern, legacy: none() },
+            Mode::Legacy => Preferences { modern: none(), legacy },
             Mode::Pin(version) => {
-                let era =
-                    version.era().unwrap_or(if legacy.contains(version) { Era::Legacy } else { Era::Modern });
-                (modern, legacy) = (Vec::new(), Vec::new());
-                match era {
-                    Era::Modern => modern.push(version.clone()),
-                    Era::Legacy => legacy.push(version.clone()),
+                let only = Arc::from([version.clone()]);
+                let listed = if legacy.contains(version) { Era::Legacy } else { Era::Modern };
+                match version.era().unwrap_or(listed) {
+                    Era::Modern => Preferences { modern: only, legacy: none() },
+                    Era::Legacy => Preferences { modern: none(), legacy: only },
                 }
             }
         }
-        Preferences { modern, legacy }
     }
 }
 

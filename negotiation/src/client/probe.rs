@@ -20,12 +20,7 @@ impl Negotiator {
     }
 
     pub(super) fn on_probe_line(&mut self, line: &[u8], id: i64, version: u16) {
-        let offered = std::mem::replace(
-            &mut self.offered,
-            crate::version::Preferences { modern: Vec::new(), legacy: Vec::new() },
-        );
-        let reply = classify_reply(line, &offered, &self.limits, &mut self.issues);
-        self.offered = offered;
+        let reply = classify_reply(line, &self.offered, &self.limits, &mut self.issues);
         match reply.kind {
             ReplyKind::Request(method) => {
                 if self.policy.early_request == EarlyRequest::AnswerPing && method.eq_str("ping") {

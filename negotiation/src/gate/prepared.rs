@@ -40,9 +40,8 @@ impl Prepared {
     /// `initialize` (ERA-22). The members in [`ServedMethod::result`] must be valid JSON; line breaks between them are removed
     /// (STDIO-01).
     pub fn new(mut policy: GatePolicy) -> Self {
-        let Preferences { modern, legacy } =
-            Preferences { modern: policy.modern, legacy: policy.legacy }.cleared();
-        (policy.modern, policy.legacy) = (modern, legacy);
+        let lists = Preferences { modern: policy.modern.into(), legacy: policy.legacy.into() }.cleared();
+        (policy.modern, policy.legacy) = (lists.modern.to_vec(), lists.legacy.to_vec());
         let with_legacy = policy.list_legacy || policy.legacy_by_meta == LegacyByMeta::Serve;
         let legacy = policy.legacy.iter().filter(|_| with_legacy);
         let listed = array(policy.modern.iter().chain(legacy));

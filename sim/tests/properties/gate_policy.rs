@@ -108,7 +108,8 @@ fn clean((policy, client, decisions): &Drawn, deviations: &GateDeviations) -> Re
     };
     let played = Arc::new(Played::new(persona).unwrap());
     let server = ServerSide { played, deviations: deviations.clone() };
-    let case = Case { subject: Subject::Server, client: client.clone(), server };
+    let declared = Arc::new(client.declared());
+    let case = Case { subject: Subject::Server, client: client.clone(), declared, server };
     run(&case, Bytes::new(decisions)).is_clean()
 }
 

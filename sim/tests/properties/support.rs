@@ -26,7 +26,7 @@ pub(crate) const LEGACY: [&str; 5] = ["2025-11-25", "2025-06-18", "2025-03-26", 
 pub(crate) fn client_case(policy: &ClientPolicy, deviations: &ClientDeviations, played: Arc<Played>) -> Case {
     let client = ClientSide::Machine { policy: Arc::new(policy.clone()), deviations: deviations.clone() };
     let server = ServerSide { played, deviations: GateDeviations::default() };
-    Case { subject: Subject::Client, client, server }
+    Case { subject: Subject::Client, declared: Arc::new(client.declared()), client, server }
 }
 
 /// One run, judged.
@@ -40,7 +40,7 @@ pub(crate) fn run(case: &Case, chooser: impl Chooser) -> Ran {
     let mut world = World::new();
     world.run(case, chooser);
     let mut judge = Judge::new();
-    let verdicts = judge.judge(&world.recording, &case.declared(), case.subject, Transport::Stdio);
+    let verdicts = judge.judge(&world.recording, &case.declared, case.subject, Transport::Stdio);
     let applies = |(_, verdict): &(&str, &Verdict)| verdict.outcome != Outcome::NotApplicable;
     let verdicts = verdicts.iter().filter(applies).map(|(id, verdict)| (id, verdict.clone())).collect();
     Ran { recording: world.recording, verdicts }
@@ -158,7 +158,8 @@ fn modes() -> impl Strategy<Value = Mode> {
 pub(crate) fn client_policies() -> impl Strategy<Value = ClientPolicy> {
     let offered = prop_oneof![
         Just(Preferences::all()),
-        (offers(&MODERN), offers(&LEGACY)).prop_map(|(modern, legacy)| Preferences { modern, legacy }),
+        (offers(&MODERN), offers(&LEGACY))
+            .prop_map(|(modern, legacy)| Preferences { modern: modern.into(), legacy: legacy.into() }),
     ];
     let waits = || prop_oneof![Just(5_000_000), select(vec![0, 1, 1_000, 12_000_000, 60_000_000, u64::MAX])];
     let eras = prop_oneof![2 => Just(None), 1 => select(vec![Some(Era::Legacy), Some(Era::Modern)])];

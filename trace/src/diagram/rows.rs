@@ -110,6 +110,7 @@ fn event_row(recording: &Recording, event: &Event, evident: bool) -> Option<Row>
         Kind::Spawn => (act, with("starts it")),
         Kind::Up => (at, with("runs")),
         Kind::SpawnFailed => (act, with("cannot start it")),
+        Kind::Stderr => (at, with("complains")),
         Kind::Close if node == Node::Server => (act, with("closes its output")),
         Kind::Close => (act, with("closes its input")),
         Kind::Eof => (at, with("sees that the other side has closed")),
