@@ -269,6 +269,7 @@ impl Negotiator {
         let (modern, legacy) = (!self.offered.modern.is_empty(), !self.offered.legacy.is_empty());
         if !modern && !legacy {
             self.phase = Phase::Done;
+            self.enter(State::NothingOffered);
             return self.event(Event::Failed(Failure::NothingOffered));
         }
         let cached_legacy = modern && legacy && self.policy.cached_era == Some(Era::Legacy);
