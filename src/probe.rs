@@ -94,10 +94,8 @@ fn describe(args: &ProbeArgs, report: &ProbeReport, policy: &ClientPolicy) -> Re
         .collect();
     let footer = Footer { rulings: verdicts.rulings(), ..Footer::default() };
     if let Some(path) = &args.trace {
-        let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let folder = folder.unwrap_or_else(|| std::path::Path::new("."));
-        findings::write_trace(folder, &name, &header, &report.recording, &footer)?;
+        findings::write_file(path, &header, &report.recording, &footer)
+            .map_err(|why| Failure::usage(format!("--trace {}: cannot be written: {why}", path.display())))?;
     }
     let answers = answers(report, policy);
     Ok(json!({
@@ -295,8 +293,19 @@ fn print(said: &Value) {
     } else {
         row("cut off", &said["why"]);
     }
-    for name in ["era", "version", "versions", "capabilities", "server", "called", "took_ms"] {
-        row(name, &said[name]);
+    for (name, title) in [
+        ("era", "era"),
+        ("version", "version"),
+        ("versions", "it lists"),
+        ("capabilities", "capabilities"),
+        ("server", "server"),
+    ] {
+        row(title, &said[name]);
+    }
+    match said["called"].as_bool() {
+        Some(true) => anstream::println!("{:<13} answered", "tools/list"),
+        Some(false) => anstream::println!("{:<13} not answered well", "tools/list"),
+        None => {}
     }
     for answer in said["answers"].as_array().into_iter().flatten() {
         anstream::println!("{:<13} {} after {} ms", "answer", plain(&answer["to"]), answer["ms"]);
@@ -320,4 +329,5 @@ fn print(said: &Value) {
             plain(&broken["reason"])
         );
     }
+    anstream::println!("{:<13} {} ms", "took", said["took_ms"]);
 }

@@ -42,7 +42,7 @@ pub struct ReadOptions {
 
 /// Why a trace could not be read, and in which line (counted from 1).
 #[derive(Debug, Error)]
-#[error("line {line}: {problem}")]
+#[error("{}{problem}", place(.problem, *.line))]
 pub struct ReadError {
     /// The line, counted from 1.
     pub line: u64,
@@ -50,11 +50,16 @@ pub struct ReadError {
     pub problem: Problem,
 }
 
+/// A file that cannot be read has no line that is wrong.
+fn place(problem: &Problem, line: u64) -> String {
+    if matches!(problem, Problem::Io(_)) { String::new() } else { format!("line {line}: ") }
+}
+
 /// What is wrong with a trace.
 #[derive(Debug, Error)]
 pub enum Problem {
     /// The input cannot be read.
-    #[error("cannot read: {0}")]
+    #[error("cannot be read: {0}")]
     Io(#[from] io::Error),
     /// Nothing in it.
     #[error("the file is empty: a trace begins with a header line")]

@@ -12,7 +12,7 @@ use crate::{Assembler, Event, Footer, Header, MAX_CHUNK_BYTES, Recording};
 #[derive(Debug, Error)]
 pub enum WriteError {
     /// The output refuses.
-    #[error("cannot write the trace: {0}")]
+    #[error(transparent)]
     Io(#[from] io::Error),
     /// One event holds more bytes than a line of a trace can.
     #[error(

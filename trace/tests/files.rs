@@ -171,7 +171,7 @@ fn a_missing_file_is_named() {
 fn kinds() -> impl Strategy<Value = Kind> {
     use Kind::{
         Called, Close, Downgraded, End, Eof, Exit, Failed, FaultsOff, Read, Settled, Signal, Spawn,
-        SpawnFailed, Stuck, Up, Write, WriteFailed,
+        SpawnFailed, Stderr, Stuck, Up, Write, WriteFailed,
     };
     prop_oneof![
         prop::sample::select(vec![
@@ -179,6 +179,7 @@ fn kinds() -> impl Strategy<Value = Kind> {
             Up,
             SpawnFailed,
             Write,
+            Stderr,
             Read,
             Close,
             Eof,

@@ -136,6 +136,7 @@ fn event_row(recording: &Recording, event: &Event, evident: bool) -> Option<Row>
         Kind::Spawn => (act, with("starts it")),
         Kind::Up => (at, with("runs")),
         Kind::SpawnFailed => (act, with("cannot start it")),
+        Kind::Stderr => (at, with("complains")),
         Kind::Close if node == Node::Server => (act, with("closes its output")),
         Kind::Close => (act, with("closes its input")),
         Kind::Eof => (at, with("sees that the other side has closed")),
@@ -190,6 +191,7 @@ pub(super) fn title(header: &Header) -> String {
     let origin = match &header.origin {
         Origin::Simulated { seed } => format!("simulated, seed {seed}"),
         Origin::Real { peer: Some(peer), .. } => format!("real, {peer}"),
+        Origin::Real { command, .. } if command.is_empty() => "real".into(),
         Origin::Real { command, .. } => format!("real, {}", command.join(" ")),
         Origin::Written => "written by hand".into(),
     };
