@@ -3,6 +3,10 @@
 use crate::json::{At, Refusal, Tree, Type};
 use crate::known::{self, META_CAPABILITIES, META_INFO, META_VERSION, Method};
 
+/// What a receiver makes of a longer message is not judged: the text names no size, and nobody can keep any line at all. No
+/// message of a negotiation comes near.
+const LONG: u32 = 1 << 20;
+
 /// No message, no event.
 pub(crate) const NONE: u32 = u32::MAX;
 
@@ -111,7 +115,7 @@ pub(crate) struct Message {
     pub(crate) received: u32,
     pub(crate) received_us: u64,
     pub(crate) shape: Shape,
-    /// Its envelope is as JSON-RPC and MCP want it.
+    /// Its envelope is as JSON-RPC and MCP want it, and its length is one that any receiver takes.
     pub(crate) clean: bool,
     pub(crate) root: Option<At>,
     pub(crate) method: Method,
@@ -226,7 +230,8 @@ impl Message {
             (None, None, None) => Shape::NotMessage,
             _ => Shape::Both,
         };
-        self.clean = !doubled && version.is_some_and(|at| tree.is_string(text, at, "2.0"));
+        self.clean = !doubled && self.end - self.start <= LONG;
+        self.clean &= version.is_some_and(|at| tree.is_string(text, at, "2.0"));
         match self.shape {
             Shape::Request | Shape::Notification => {
                 self.method = named.map(|name| Method::named(&name)).unwrap_or_default();

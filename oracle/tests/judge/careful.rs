@@ -452,3 +452,16 @@ fn a_code_is_the_integer_that_its_digits_spell() {
         format!("C> $PROBE(1)\nS> {}\nC> $INITIALIZE(2)\nS> $AGREED(2)\nC> $READY\n", corpus("code-integer"));
     breaks(&text, &["ERA-04", "ERA-02", "ERA-20"]);
 }
+
+#[test]
+fn what_is_made_of_a_line_beyond_all_measure_is_not_judged() {
+    let found = expand("$FOUND(1)");
+    let padded = |size: usize| {
+        format!("{}{}}}", found.strip_suffix('}').expect("an object"), " ".repeat(size - found.len()))
+    };
+    let falls_back = |size| format!("C> $PROBE(1)\nS> {}\nC> $INITIALIZE(2)\n", padded(size));
+    breaks(&falls_back(1 << 20), &["ERA-03", "ERA-20"]);
+    breaks(&falls_back((1 << 20) + 1), &[]);
+    // Nor is it wrong to read it.
+    breaks(&format!("C> $PROBE(1)\nS> {}\nC> $LIST(2)\nS> $TOOLS(2)\n", padded((1 << 20) + 1)), &[]);
+}
