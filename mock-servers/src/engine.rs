@@ -68,6 +68,7 @@ pub struct Server {
     gate: Gate,
     now: Time,
     lines: Lines,
+    issues: IssueSink,
     heard: Heard,
     held: Vec<Held>,
     pipe: Pipe,
@@ -100,6 +101,7 @@ impl Server {
             prepared,
             now: Time::ZERO,
             lines: Lines::new(),
+            issues: IssueSink::new(),
             heard,
             held: Vec::new(),
             pipe: Pipe::default(),
@@ -115,6 +117,18 @@ impl Server {
     pub fn with_deviations(mut self, deviations: GateDeviations) -> Self {
         self.gate = self.gate.with_deviations(deviations);
         self
+    }
+
+    /// Becomes a new process with these faults of its gate, and keeps the memory of the old one.
+    pub fn renew(&mut self, played: Arc<Played>, process: u32, deviations: GateDeviations) {
+        let (profile, prepared) = played.gate(process);
+        self.gate.renew(Arc::clone(&prepared), deviations);
+        self.heard.renew(&played, process.saturating_add(1));
+        self.lines.clear();
+        self.held.clear();
+        self.pipe.renew();
+        (self.played, self.process, self.profile, self.prepared) = (played, process, profile, prepared);
+        (self.now, self.deaf, self.ended, self.wake_due) = (Time::ZERO, false, false, false);
     }
 
     /// Tells the process what happened. After its end it hears nothing. Drain it before the next input: messages are taken
@@ -199,17 +213,26 @@ impl Server {
     }
 
     fn on_line(&mut self, line: &[u8]) {
+        let mut issues = std::mem::take(&mut self.issues);
+        issues.clear();
+        // Read once, for the gate and for the quirks.
+        let message = read_message(line, &Limits::DEFAULT, &mut issues);
+        self.on_read(line, &message, &issues);
+        self.issues = issues;
+    }
+
+    fn on_read(&mut self, line: &[u8], message: &Message<'_>, issues: &IssueSink) {
+        let input = GateInput::Read { bytes: line, message, issues };
         let plain = self.played.persona().quirks.is_empty();
         if plain && !matches!(self.profile, Profile::Silent | Profile::Exiting) {
-            if let Some(answer) = self.gate_answer(GateInput::Message(line)) {
+            if let Some(answer) = self.gate_answer(input) {
                 // A batch has an answer to each of its members.
                 answer.split(|byte| *byte == b'\n').for_each(|line| self.write_line(line));
                 self.scratch = answer;
             }
             return;
         }
-        let message = read_message(line, &Limits::DEFAULT, &mut IssueSink::new());
-        let batch = if message == Message::Batch { self.gate.batch(line) } else { None };
+        let batch = if *message == Message::Batch { self.gate.batch(line) } else { None };
         match batch {
             Some(batch) => {
                 for member in batch.elements() {
@@ -221,7 +244,7 @@ impl Server {
                     }
                 }
             }
-            None => self.on_message(GateInput::Message(line), line, &message),
+            None => self.on_message(input, line, message),
         }
     }
 

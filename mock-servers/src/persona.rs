@@ -59,9 +59,9 @@ impl Profile {
     pub fn policy(self) -> GatePolicy {
         let all = mcp_parley_negotiation::version::Preferences::all();
         let (modern, legacy) = match self {
-            Self::Modern => (all.modern, Vec::new()),
-            Self::Legacy | Self::Silent | Self::Exiting => (Vec::new(), all.legacy),
-            Self::Dual => (all.modern, all.legacy),
+            Self::Modern => (all.modern.to_vec(), Vec::new()),
+            Self::Legacy | Self::Silent | Self::Exiting => (Vec::new(), all.legacy.to_vec()),
+            Self::Dual => (all.modern.to_vec(), all.legacy.to_vec()),
         };
         GatePolicy { modern, legacy, ..GatePolicy::default() }
     }

@@ -33,6 +33,12 @@ enum Step {
 }
 
 impl Pipe {
+    /// As new, in the memory of before.
+    pub(crate) fn renew(&mut self) {
+        self.drop_rest();
+        (self.free_at, self.marked, self.closed, self.ending) = (Time::ZERO, false, false, false);
+    }
+
     /// A line on standard output, framed as the wire says. Nobody can read it once that is closed.
     pub(crate) fn line(&mut self, wire: &Wire, line: &[u8]) {
         if self.closed || self.is_full(line.len()) {

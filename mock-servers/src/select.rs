@@ -31,6 +31,13 @@ impl Heard {
         self.messages
     }
 
+    /// As [`Heard::nothing`], in the memory of before.
+    pub(crate) fn renew(&mut self, played: &Played, number: u32) {
+        (self.number, self.seen) = (number, 0);
+        self.fitted.clear();
+        self.fitted.resize(played.persona().quirks.len(), 0);
+    }
+
     pub(crate) fn see(&mut self, bit: u64) {
         self.seen |= bit;
     }

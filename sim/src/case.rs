@@ -49,6 +49,8 @@ pub struct Case {
     pub subject: Subject,
     /// The client.
     pub client: ClientSide,
+    /// What the client says of itself: see [`ClientSide::declared`].
+    pub declared: Arc<Declared>,
     /// The server.
     pub server: ServerSide,
 }
@@ -79,12 +81,17 @@ impl Case {
         let written: WrittenServer =
             serde_json::from_value(server).map_err(|error| format!("its `server`: {error}"))?;
         let played = Arc::new(Played::new(written.persona).map_err(|error| format!("its persona: {error}"))?);
-        Ok(Self { subject, client, server: ServerSide { played, deviations: written.deviations } })
+        let client: ClientSide = client;
+        let declared = Arc::new(client.declared());
+        let server = ServerSide { played, deviations: written.deviations };
+        Ok(Self { subject, client, declared, server })
     }
+}
 
-    /// What the sides say of themselves.
+impl ClientSide {
+    /// What the client says of itself, for the judge.
     pub fn declared(&self) -> Declared {
-        let ClientSide::Machine { policy, .. } = &self.client else {
+        let Self::Machine { policy, .. } = self else {
             return Declared {
                 mode: DeclaredMode::Unknown,
                 modern: None,

@@ -151,6 +151,11 @@ impl Recording {
         self.data.get(event.range()).unwrap_or_default()
     }
 
+    /// The bytes of all events, one after the other.
+    pub(crate) fn all_bytes(&self) -> &[u8] {
+        &self.data
+    }
+
     /// How many bytes all events hold together.
     pub fn len_bytes(&self) -> usize {
         self.data.len()
