@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use mcp_parley_negotiation::gate::{GatePolicy, Prepared};
+use mcp_parley_negotiation::version::{Era, ProtocolVersion};
 use serde_json::Value;
 use thiserror::Error;
 
@@ -139,5 +140,16 @@ fn policy(profile: Profile, changes: Option<&PolicyTable>) -> Result<GatePolicy,
             fields.insert(name.clone(), value.clone());
         }
     }
-    serde_json::from_value(fields).map_err(|error| error.to_string())
+    let policy: GatePolicy = serde_json::from_value(fields).map_err(|error| error.to_string())?;
+    swapped("modern", &policy.modern, Era::Legacy)?;
+    swapped("legacy", &policy.legacy, Era::Modern)?;
+    Ok(policy)
+}
+
+/// The gate would leave such a version out, and the file would not do what it says.
+fn swapped(list: &str, versions: &[ProtocolVersion], other: Era) -> Result<(), String> {
+    match versions.iter().find(|version| version.era() == Some(other)) {
+        Some(version) => Err(format!("`{list}`: {version} is of the other era; a quirk can answer with it")),
+        None => Ok(()),
+    }
 }

@@ -53,6 +53,15 @@ fn an_unknown_key_is_refused_with_its_line_and_what_is_allowed() {
 }
 
 #[test]
+fn a_revision_in_the_list_of_the_other_era_is_refused() {
+    let said = refused("swapped", "[policy]\nlegacy = [\"2025-11-25\", \"2026-07-28\"]\n");
+    assert!(said.contains("in [policy]: `legacy`: 2026-07-28 is of the other era"), "{said}");
+    let said = refused("swapped-modern", "[policy]\nmodern = [\"2025-03-26\"]\n");
+    assert!(said.contains("in [policy]: `modern`: 2025-03-26 is of the other era"), "{said}");
+    loaded("unknown.toml", &format!("{HEAD}[policy]\nlegacy = [\"2099-01-01\"]\n")).unwrap();
+}
+
+#[test]
 fn a_wrong_value_is_refused_with_its_line() {
     let said = refused("line-end", "\n[wire]\nline_end = \"lf-cr\"\n");
     assert!(said.starts_with("line 8: unknown variant `lf-cr`, expected one of `lf`, `cr-lf`"), "{said}");

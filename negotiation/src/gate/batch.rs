@@ -8,18 +8,15 @@ use crate::json::{self, Kind, Raw};
 /// The only revision that has batches.
 const REVISION: &str = "2025-03-26";
 
-/// The most messages in a batch: a longer one is refused as a whole, so that a message of `[1,1,…]` cannot make the gate
-/// write many times its own length.
-const LONGEST: usize = 64;
-
 impl Gate {
     /// The batch in this message, if the session may have one and this one is not refused as a whole.
     pub fn batch<'a>(&mut self, message: &'a [u8]) -> Option<Raw<'a>> {
         let session = self.session.and_then(|place| self.policy().legacy.get(place));
         session.filter(|version| version.as_str() == REVISION)?;
         let batch = json::check(message, &self.limits, &mut self.issues)?;
-        let count = batch.elements().take(LONGEST + 1).count();
-        (batch.kind() == Kind::Array && (1..=LONGEST).contains(&count)).then_some(batch)
+        let most = self.limits.batch;
+        let count = batch.elements().take(most.saturating_add(1)).count();
+        (batch.kind() == Kind::Array && (1..=most).contains(&count)).then_some(batch)
     }
 
     /// Each member is answered by a message of its own.
