@@ -26,6 +26,13 @@ fn transcript(persona: &Persona, number: u32, script: &[&str]) -> String {
     let mut text = String::new();
     let mut note = |when: &str, did: &[Did]| {
         did.iter().for_each(|did| match did {
+            Did::Wrote(bytes) if bytes.len() > 1 << 20 => {
+                text.push_str(&format!(
+                    "{when} wrote {} bytes, {}\n",
+                    bytes.len(),
+                    bytes[..64].escape_ascii()
+                ));
+            }
             Did::Wrote(bytes) => text.push_str(&format!("{when} wrote {}\n", bytes.escape_ascii())),
             other => text.push_str(&format!("{when} {other:?}\n")),
         });
@@ -113,7 +120,9 @@ fn a_persona_does_the_same_each_time() {
 /// A dual-era persona that misbehaves on the probe is seen to serve a client that wrongly falls back.
 #[test]
 fn whoever_falls_back_from_a_dual_persona_is_served() {
-    let duals = personas().iter().flat_map(concrete).filter(|persona| persona.profile == Profile::Dual);
+    // The one whose quirk is that it serves nobody who falls back is left out.
+    let falls_back = |persona: &Persona| persona.profile == Profile::Dual && persona.id != "locks-era";
+    let duals = personas().iter().flat_map(concrete).filter(falls_back);
     let mut count = 0;
     for persona in duals {
         let whole = transcript(&persona, 1, &[DISCOVER, INITIALIZE, INITIALIZED, LIST]);
