@@ -1,6 +1,8 @@
 //! The classifier: it agrees with a second reader on every reply, chooses by our preferences alone, and reads back what we
 //! write.
 
+#![expect(clippy::panic, clippy::unwrap_used, reason = "these helpers are part of the tests")]
+
 mod second;
 
 use std::collections::BTreeMap;
