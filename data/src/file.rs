@@ -12,8 +12,11 @@ use toml::de::{DeTable, DeValue, Deserializer, Error as TomlError};
 /// The schema number of every kind of file.
 pub const SCHEMA: u32 = 1;
 
-/// The largest file that is read from disk, in bytes.
-const LARGEST: u64 = 4 << 20;
+/// The largest file that is read from disk, in bytes. One of short values takes some hundred times its size in memory.
+const LARGEST: u64 = 256 << 10;
+
+/// How deep the TOML reader goes.
+const DEEPEST: usize = 80;
 
 /// A file cannot be used.
 #[derive(Debug, Error)]
@@ -51,16 +54,22 @@ pub enum LoadError {
 /// Reads a file's text from disk.
 ///
 /// # Errors
-/// [`LoadError::Io`], also for a file that is too large to be meant.
+/// [`LoadError::Io`], also for a file that is too large to be meant; [`LoadError::Malformed`] where it is not UTF-8.
 pub fn text_of(path: &Path) -> Result<String, LoadError> {
+    let name = path.display().to_string();
     let read = || {
-        let mut text = String::new();
-        if File::open(path)?.take(LARGEST + 1).read_to_string(&mut text)? as u64 > LARGEST {
-            return Err(io::Error::new(io::ErrorKind::FileTooLarge, "it is larger than 4 MiB"));
+        let mut bytes = Vec::new();
+        if File::open(path)?.take(LARGEST + 1).read_to_end(&mut bytes)? as u64 > LARGEST {
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, "it is larger than 256 KiB"));
         }
-        Ok(text)
+        Ok(bytes)
     };
-    read().map_err(|source| LoadError::Io { path: path.display().to_string(), source })
+    let bytes = read().map_err(|source| LoadError::Io { path: name.clone(), source })?;
+    String::from_utf8(bytes).map_err(|error| {
+        let good = error.utf8_error().valid_up_to();
+        let line = 1 + error.as_bytes().iter().take(good).filter(|byte| **byte == b'\n').count();
+        LoadError::Malformed { path: name, line, text: "this is not UTF-8: save the file as UTF-8".into() }
+    })
 }
 
 /// Reads a file from disk.
@@ -81,7 +90,15 @@ pub fn parse<T: DeserializeOwned>(path: &str, text: &str) -> Result<T, LoadError
         line: line_at(text, at),
         text: said.replace('\n', " "),
     };
-    let refuse = |error: &TomlError| malformed(error.span().map_or(0, |span| span.start), error.message());
+    let refuse = |error: &TomlError| {
+        let at = error.span().map_or_else(|| deep_key(text), |span| span.start);
+        match error.message() {
+            "recursion limit" | "cannot recurse further; max recursion depth met" => {
+                malformed(at, &format!("nested deeper than {DEEPEST} levels"))
+            }
+            said => malformed(at, said),
+        }
+    };
     let table = DeTable::parse(text).map_err(|error| refuse(&error))?;
     match table.get_ref().get("schema") {
         Some(schema) if is_ours(schema.get_ref()) => {}
@@ -114,6 +131,16 @@ fn beyond_json(value: &Spanned<DeValue<'_>>) -> Option<usize> {
         DeValue::Table(table) => table.values().find_map(beyond_json),
         _ => None,
     }
+}
+
+/// The offset of a line with a dotted key that is too deep: for this alone the reader does not say where.
+fn deep_key(text: &str) -> usize {
+    let mut lines = text.split_inclusive('\n').scan(0, |at, line| {
+        let start = *at;
+        *at += line.len();
+        Some((start, line))
+    });
+    lines.find(|(_, line)| line.matches('.').count() >= DEEPEST).map_or(0, |(start, _)| start)
 }
 
 /// The line of a byte, from 1.

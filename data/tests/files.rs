@@ -46,6 +46,19 @@ fn an_unknown_key_is_refused_with_its_line_and_what_is_allowed() {
 }
 
 #[test]
+fn deep_nesting_is_refused_with_its_line() {
+    for nested in [
+        format!("side = {}{}", "[".repeat(100_000), "]".repeat(100_000)),
+        format!("side = {}", "{a=".repeat(100_000)),
+        format!("side{} = 1", ".a".repeat(100_000)),
+        format!("[side{}]", ".a".repeat(100_000)),
+    ] {
+        let text = MUTANT.replace("side = \"client\"", &nested);
+        assert_eq!(refused(&text), "m.toml: line 3: nested deeper than 80 levels");
+    }
+}
+
+#[test]
 fn the_schema_number_comes_first() {
     for (text, said) in [
         ("id = 1\nschema = 2\n", "m.toml: line 2: this file has schema 2, this version reads schema 1"),
@@ -83,18 +96,21 @@ fn numbers_are_the_same_after_any_number_of_writings() {
 }
 
 #[test]
-fn a_file_that_is_absent_or_too_large_is_named() {
+fn a_file_that_is_absent_or_too_large_or_no_text_is_named() {
     let absent = load::<Value>("no/such/file.toml".as_ref()).unwrap_err();
     assert!(matches!(absent, LoadError::Io { .. }));
     assert!(absent.to_string().starts_with("no/such/file.toml: cannot be read: "), "{absent}");
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("large.toml");
     let head = "schema = 1\n#";
-    std::fs::write(&path, format!("{head}{}", " ".repeat((4 << 20) - head.len()))).unwrap();
+    std::fs::write(&path, format!("{head}{}", " ".repeat((256 << 10) - head.len()))).unwrap();
     load::<Value>(&path).unwrap();
-    std::fs::write(&path, " ".repeat((4 << 20) + 1)).unwrap();
+    std::fs::write(&path, " ".repeat((256 << 10) + 1)).unwrap();
     let said = load::<Value>(&path).unwrap_err().to_string();
-    assert!(said.ends_with("large.toml: cannot be read: it is larger than 4 MiB"), "{said}");
+    assert!(said.ends_with("large.toml: cannot be read: it is larger than 256 KiB"), "{said}");
+    std::fs::write(&path, b"schema = 1\n\n# caf\xe9\n").unwrap();
+    let said = load::<Value>(&path).unwrap_err().to_string();
+    assert!(said.ends_with("large.toml: line 3: this is not UTF-8: save the file as UTF-8"), "{said}");
 }
 
 #[test]

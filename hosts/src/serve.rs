@@ -19,6 +19,8 @@ use crate::record::{Record, RecordError};
 pub const LOST_RECORDER_EXIT: i32 = 71;
 /// Exit code for our own failure.
 const INTERNAL_EXIT: i32 = 70;
+/// Exit code of a mock whose trace could not be written to its end.
+const UNRECORDED_EXIT: i32 = 3;
 const CHUNK_BYTES: usize = 64 << 10;
 /// The player is asked for no more while more than this waits for a client that does not read.
 const MAX_PENDING_BYTES: usize = 16 << 20;
@@ -85,17 +87,21 @@ pub enum ServeEnd {
     Stopped(i32),
     /// The recorder is gone: the run is over.
     Lost,
-    /// The player or the recording failed: our own fault. Why.
+    /// The own trace is full, or its file refuses. Why.
+    Unrecorded(String),
+    /// The player failed: our own fault. Why.
     Failed(String),
 }
 
 impl ServeEnd {
-    /// The exit code: 70 for our own failure, 71 when the recorder is gone, 128 and the signal's number for signals.
+    /// The exit code: 70 for our own failure, 3 for a trace that ends too early, 71 when the recorder is gone, 128 and the
+    /// signal's number for signals.
     pub fn exit_code(&self) -> i32 {
         match self {
             Self::Exited(code) => *code,
             Self::Signalled(signal) | Self::Stopped(signal) => 128 + signal,
             Self::Lost => LOST_RECORDER_EXIT,
+            Self::Unrecorded(_) => UNRECORDED_EXIT,
             Self::Failed(_) => INTERNAL_EXIT,
         }
     }
@@ -142,17 +148,15 @@ pub async fn serve(
     let end = match stage.run(input, stop).await {
         Ok(end) => end,
         Err(Trouble::Record(RecordError::Lost)) => ServeEnd::Lost,
-        Err(Trouble::Record(error)) => ServeEnd::Failed(error.to_string()),
+        Err(Trouble::Record(error)) => ServeEnd::Unrecorded(error.to_string()),
         Err(Trouble::Player(why)) => {
             stage.record.broken(&why).await;
             ServeEnd::Failed(why)
         }
     };
-    let complete = !matches!(end, ServeEnd::Lost | ServeEnd::Failed(_));
+    let complete = matches!(end, ServeEnd::Exited(_) | ServeEnd::Signalled(_) | ServeEnd::Stopped(_));
     match (stage.record.finish(complete), &end) {
-        (Err(error), ServeEnd::Exited(_) | ServeEnd::Signalled(_) | ServeEnd::Stopped(_)) => {
-            ServeEnd::Failed(error.to_string())
-        }
+        (Err(error), _) if complete => ServeEnd::Unrecorded(error.to_string()),
         _ => end,
     }
 }

@@ -32,6 +32,11 @@ pub fn persona(id: &str) -> Option<&'static Draft> {
     personas().iter().find(|draft| draft.id() == id)
 }
 
+/// The file of the embedded persona of this name, as it was written.
+pub fn persona_text(id: &str) -> Option<&'static str> {
+    FOLDER.get_file(format!("{id}.toml"))?.contents_utf8()
+}
+
 /// Reads a persona from a file.
 ///
 /// # Errors

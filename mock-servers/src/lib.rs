@@ -22,7 +22,7 @@ mod wire;
 pub use doc::Doc;
 pub use draft::{Draft, OpenPoint};
 pub use engine::{Server, ServerInput, ServerOutput};
-pub use files::{load, persona, personas};
+pub use files::{load, persona, persona_text, personas};
 pub use mcp_parley_data::{LoadError, SCHEMA};
 pub use mutant::{Base, Mutant, mutant, mutants};
 pub use persona::{

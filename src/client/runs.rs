@@ -64,7 +64,7 @@ async fn again(
 /// Runs these, in their order whatever the order in which they end.
 async fn several(args: &ClientArgs, subject: &Subject, cases: &[&Case]) -> Result<Vec<Driven>, Failure> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let jobs = args.jobs.unwrap_or(2 * cores).max(1);
+    let jobs = args.jobs.unwrap_or(2 * cores);
     let bar = bar(cases.len(), &subject.name);
     let mut waiting: VecDeque<(usize, &Case)> = (0..).zip(cases.iter().copied()).collect();
     let mut running: JoinSet<(usize, Result<Driven, Failure>)> = JoinSet::new();

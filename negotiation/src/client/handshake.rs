@@ -1,7 +1,7 @@
 //! While `initialize` is open: the legacy handshake, and the way back when it proves a modern server.
 
 use super::{
-    Belongs, BrokenEnvelope, Event, Failure, InitializeRefused, LateDiscover, Mode, Negotiator, Phase,
+    Belongs, BrokenEnvelope, Event, Failure, InitializeRefused, LateDiscover, Mode, Negotiator, Phase, State,
     UncorrelatedError,
 };
 use crate::classify::{ReplyKind, classify_reply, read_initialize_result};
@@ -15,6 +15,8 @@ impl Negotiator {
     pub(super) fn initialize(&mut self, version: u16) {
         let reused = self.unanswered_probe.filter(|_| self.deviations.reuse_probe_id);
         let id = reused.unwrap_or_else(|| self.take_id());
+        let state = if self.budget.attempts > 0 { State::FallingBack } else { State::Initializing };
+        self.enter(state);
         self.phase = Phase::Initializing { id, version };
         self.deadline = Some(self.now.plus_us(self.policy.request_timeout_us));
         self.write_initialize(id, version);

@@ -21,6 +21,7 @@ mod handshake;
 mod io;
 mod policy;
 mod probe;
+mod state;
 mod wire;
 
 use std::collections::VecDeque;
@@ -36,6 +37,7 @@ pub use policy::{
     InvalidParams, LateDiscover, LegacyMeta, MissingResultType, Mode, Noise, OddUnsupported, OtherSuccess,
     ProbeExit, UncorrelatedError,
 };
+pub use state::{State, States};
 
 use crate::envelope::Id;
 use crate::issue::IssueSink;
@@ -54,6 +56,8 @@ pub struct Negotiator {
     limits: Limits,
     now: Time,
     phase: Phase,
+    state: State,
+    reached: States,
     process: Process,
     /// How the process in use is opened once it is up.
     opening: Opening,
@@ -134,6 +138,8 @@ impl Negotiator {
             limits: Limits::DEFAULT,
             now: Time::ZERO,
             phase: Phase::Idle,
+            state: State::Idle,
+            reached: States::of(State::Idle),
             process: Process(0),
             opening: Opening::Probe,
             lines: Lines::new(),
@@ -201,7 +207,7 @@ impl Negotiator {
             }
             Input::Shutdown => {
                 self.now = now;
-                self.finish();
+                self.finish(State::Closed);
             }
             Input::Up(process) => {
                 self.known(process)?;
@@ -254,23 +260,16 @@ impl Negotiator {
         self.phase == Phase::Done
     }
 
-    /// What the machine is doing, in one word, for progress and coverage.
-    pub fn state(&self) -> &'static str {
-        match &self.phase {
-            Phase::Idle => "idle",
-            Phase::Spawning => "spawning",
-            Phase::Probing { .. } => "probing",
-            Phase::Initializing { .. } => "initializing",
-            Phase::Settled { era: Era::Legacy, .. } => "settled-legacy",
-            Phase::Settled { era: Era::Modern, .. } => "settled-modern",
-            Phase::Done => "done",
-        }
+    /// True while an era is spoken: a call is possible.
+    pub fn is_settled(&self) -> bool {
+        matches!(self.phase, Phase::Settled { .. })
     }
 
     fn start(&mut self) {
         let (modern, legacy) = (!self.offered.modern.is_empty(), !self.offered.legacy.is_empty());
         if !modern && !legacy {
             self.phase = Phase::Done;
+            self.enter(State::NothingOffered);
             return self.event(Event::Failed(Failure::NothingOffered));
         }
         let cached_legacy = modern && legacy && self.policy.cached_era == Some(Era::Legacy);
@@ -389,6 +388,11 @@ impl Negotiator {
         self.process = process;
         self.lines.clear();
         self.unanswered_probe = None;
+        self.enter(match reason {
+            _ if self.opening == Opening::Resume => State::Resumed,
+            SpawnReason::Start => State::Starting,
+            SpawnReason::Restart => State::Restarting,
+        });
         if self.opening != Opening::Resume {
             self.phase = Phase::Spawning;
         }
@@ -403,17 +407,23 @@ impl Negotiator {
         self.deadline = None;
         self.event(Event::EraLearned(era));
         self.event(Event::Settled(era, version.clone()));
+        self.enter(match era {
+            Era::Legacy => State::SettledLegacy,
+            Era::Modern => State::SettledModern,
+        });
         self.phase = Phase::Settled { era, version };
         self.send_open_call();
     }
 
     fn fail(&mut self, failure: Failure) {
+        let state = State::from(&failure);
         self.event(Event::Failed(failure));
-        self.finish();
+        self.finish(state);
     }
 
-    fn finish(&mut self) {
+    fn finish(&mut self, state: State) {
         if self.phase != Phase::Done {
+            self.enter(state);
             self.queue.push_back(Output::Close(self.process));
         }
         self.phase = Phase::Done;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use mcp_parley_mock_clients::Player;
 use mcp_parley_negotiation::Time;
-use mcp_parley_negotiation::client::{Event, Input, Misuse, Negotiator, Output, Process};
+use mcp_parley_negotiation::client::{Event, Input, Misuse, Negotiator, Output, Process, States};
 use mcp_parley_negotiation::version::Era;
 use mcp_parley_trace::{Channel, Era as TraceEra, Kind, Node};
 
@@ -48,8 +48,16 @@ impl Client {
 
     pub(super) fn is_settled(&self) -> bool {
         match self {
-            Self::Machine(machine) => machine.state().starts_with("settled"),
+            Self::Machine(machine) => machine.is_settled(),
             Self::Player(_) => false,
+        }
+    }
+
+    /// An opening is a list of steps and has no states.
+    pub(super) fn reached(&self) -> States {
+        match self {
+            Self::Machine(machine) => machine.reached(),
+            Self::Player(_) => States::default(),
         }
     }
 

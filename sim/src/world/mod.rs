@@ -9,7 +9,7 @@ mod queue;
 mod server;
 
 use mcp_parley_negotiation::Time;
-use mcp_parley_negotiation::client::{DownKind, Input, Process};
+use mcp_parley_negotiation::client::{DownKind, Input, Process, States};
 use mcp_parley_trace::{Channel, Kind, Node, Recording};
 
 use self::client::Client;
@@ -87,6 +87,11 @@ impl World {
         let Run { chooser, client, .. } = run;
         self.client = Some(client);
         chooser
+    }
+
+    /// Which states the client's machine was in during the last run.
+    pub fn reached(&self) -> States {
+        self.client.as_ref().map(Client::reached).unwrap_or_default()
     }
 }
 
