@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use mcp_parley_trace::{Channel, Declared, Era, Event, Kind, Mode, Node, Recording, Subject};
 
-pub(crate) use context::Process;
+pub(crate) use context::{Process, is_kill};
 pub(crate) use frame::Ends;
 pub(crate) use message::{Answer, Message, NONE, Phase, Shape, Side, is_good_id};
 

@@ -394,6 +394,22 @@ fn a_signal_right_after_the_end_of_the_input_is_no_wait() {
 }
 
 #[test]
+fn a_probe_process_that_the_client_kills_has_not_gone_by_itself() {
+    let run = |end: &str| {
+        format!("C> $PROBE(1)\n-- t 5000000\n{end}\n-- start\nC> $INITIALIZE(2)\nS> $AGREED(2)\n")
+    };
+    let killed = run("-- signal 9");
+    breaks(&killed, &["STDIO-10"]);
+    for view in [View::Both, View::CounterpartOnly] {
+        assert_eq!(
+            judged(&killed, view).get("AMB-05").map(|seen| seen.outcome),
+            Some(Outcome::NotApplicable)
+        );
+    }
+    contests(&run("-- dies 9"), "AMB-05", "restart-legacy");
+}
+
+#[test]
 fn what_the_supervisor_kills_after_a_standstill_is_not_the_clients_doing() {
     let verdicts = judged("C> $PROBE(1)\nS> $FOUND(1)\n-- stuck\n-- signal 15\n", View::CounterpartOnly);
     assert!(!broken(&verdicts).contains(&"STDIO-10"));
