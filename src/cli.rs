@@ -162,7 +162,7 @@ pub(crate) struct ClientArgs {
     /// The mode that the client is told.
     #[arg(long, default_value = "auto", value_name = "auto|legacy|modern|pin:VERSION")]
     pub(crate) mode: String,
-    /// How many runs at a time. Default: two a core.
+    /// How many runs at a time. Default: eight a core, one of which may be starting.
     #[arg(long, value_name = "N")]
     pub(crate) jobs: Option<usize>,
     /// Write the table of results here, as Markdown.
