@@ -116,6 +116,7 @@ checks! {
     "PROP-SAME" Both prop::same,
     "PROP-ALIVE" Both prop::alive,
     "PROP-STDOUT" Both stdio::nothing_else,
+    "AMB-01" Client amb::legacy_list,
     "AMB-02" Client amb::odd_success,
     "AMB-03" Client amb::odd_unsupported,
     "AMB-05" Client amb::probe_exit,
@@ -180,6 +181,21 @@ fn may_have_crossed(story: &Story<'_>, answer: &Message) -> bool {
     let Some(request) = story.request_of(answer) else { return false };
     !story.sees(Side::Client)
         && story.declared.longest_wait_us.is_some_and(|wait| answer.sent_us >= request.sent_us + wait)
+}
+
+/// A DiscoverResult in which the only versions that both sides support are legacy (AMB-01). Where the client's own are not
+/// known, every version of the right era may be one.
+fn is_legacy_list(story: &Story<'_>, answer: &Message) -> bool {
+    let common = |own: Option<&[String]>, era: Era| {
+        answer.list.is_some_and(|list| {
+            story.children(list).filter_map(|at| story.string(Some(at))).any(|version| {
+                own.map_or(story.era(&version) == Some(era), |own| own.iter().any(|own| *own == *version))
+            })
+        })
+    };
+    answer.answer == Answer::Discovered
+        && common(story.accepts(), Era::Legacy)
+        && !common(story.offers(), Era::Modern)
 }
 
 /// The client received this answer before the event `seq`, beyond doubt.

@@ -84,6 +84,22 @@ fn a_fallback_after_a_modern_error_is_named_by_era_04_and_what_follows_is_listed
 }
 
 #[test]
+fn only_a_common_legacy_version_in_a_discover_result_leaves_the_handshake_open() {
+    let run = |answer: &str| format!("C> $PROBE(1)\nS> {answer}\nC> $INITIALIZE(2)\n");
+    contests(&run("$FOUND(1,2025-11-25)"), "AMB-01", "handshake");
+    contests("C> $PROBE(1)\nS> $FOUND(1,2025-11-25)\n-- failed\n", "AMB-01", "report");
+    contests(
+        &format!("modern: unknown\nlegacy: unknown\n{}", run("$FOUND(1,2025-11-25)")),
+        "AMB-01",
+        "handshake",
+    );
+    breaks(&run("$FOUND(1,2099-01-01)"), &["ERA-03", "ERA-20"]);
+    breaks(&run("$FOUND(1,2024-11-05)"), &["ERA-03", "ERA-20"]);
+    breaks(&run("$FOUND(1,2025-11-25,2026-07-28)"), &["ERA-03", "ERA-20"]);
+    breaks(&run("$REFUSED(1,2026-07-28,2025-11-25)"), &["ERA-04", "ERA-02", "ERA-20"]);
+}
+
+#[test]
 fn an_odd_unsupported_error_proves_nothing() {
     for data in [
         "",
