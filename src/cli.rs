@@ -5,15 +5,27 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// Finds where MCP clients and servers disagree on what they speak: the protocol version, the era, and discovery.
+///
+/// Personas are mock servers, correct or with a known fault. A client meets them in a simulator or as real processes, and
+/// every run is judged against the specification.
 #[derive(Debug, Parser)]
-#[command(name = "mcp-parley", version, about, arg_required_else_help = true)]
-#[command(
-    after_help = "Exit codes: 0 fine, 1 findings, 2 usage, 3 incomplete, 4 nothing judged, 6 non-determinism, 70 internal."
-)]
+#[command(name = "mcp-parley", version, arg_required_else_help = true, after_help = AFTER)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
 }
+
+const AFTER: &str = "\
+Try:
+  mcp-parley hunt                                  simulate 200 000 runs of the reference client
+  mcp-parley client -- my-client {server}          put your client through every persona
+  mcp-parley probe -- my-server                    what your server speaks
+  mcp-parley serve stdio --persona late-discover   one misbehaving server, for a debugger
+  mcp-parley explain ERA-04                        what an id in a finding means
+
+Exit codes:
+  0 fine   1 findings   2 wrong usage   3 incomplete   4 nothing was judged
+  6 the same seed gave two different runs   70 a bug in mcp-parley";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -21,18 +33,22 @@ pub(crate) enum Command {
     Hunt(HuntArgs),
     /// Run a recorded finding again: 1 if it is still there, 0 if it is healed.
     Replay(ReplayArgs),
-    /// Show a recorded run as a sequence diagram.
+    /// Draw a recorded run as a sequence diagram.
     Show(ShowArgs),
-    /// Host one persona for real.
+    /// Be one persona: a mock MCP server as a real process.
     Serve(ServeArgs),
-    /// Put a real client through the personas.
+    /// Put a real client through the personas, and judge what it does.
     Client(ClientArgs),
-    /// One polite negotiation with a real server: era, versions, capabilities, issues.
+    /// Connect to a real server once: what it speaks, and what is wrong with its answers.
     Probe(ProbeArgs),
-    /// List personas, openings, mutants, requirements, properties or checks.
+    /// List what there is: personas, mutants, requirements and so on.
     List(ListArgs),
-    /// Say what a requirement, property, contested row, persona, opening or mutant is.
+    /// Say what an id means: a requirement, contested row, property, persona, opening or mutant.
     Explain(ExplainArgs),
+}
+
+fn at_least_one(text: &str) -> Result<usize, &'static str> {
+    text.parse().ok().filter(|number| *number > 0).ok_or("say a whole number from 1 on")
 }
 
 /// How results are printed.
@@ -41,35 +57,35 @@ pub(crate) enum Format {
     /// For people.
     #[default]
     Text,
-    /// For programs: one JSON object on standard output.
+    /// For programs: one JSON document on standard output.
     Json,
 }
 
 /// What counts as a finding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FailOn {
-    /// MUST, schema, binding rows, and defects.
+    /// What breaks a MUST, the schema or a binding decision of the specification, and what no sane side does.
     #[default]
     Error,
-    /// SHOULD and other prose as well.
+    /// What breaks a SHOULD or other prose as well.
     Warning,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct HuntArgs {
-    /// The client: `reference`, or `mutant:ID`.
+    /// The client: `reference`, or `mutant:ID` for one with a planted fault (see `list mutants`).
     #[arg(long, default_value = "reference", value_name = "CLIENT")]
     pub(crate) client: String,
-    /// The server: `persona:ID`, `mutant:ID` (then the server is on trial), or a persona file. Default: all personas.
+    /// The server: `persona:ID`, a persona file, or `mutant:ID` (then the server is on trial). Default: all personas.
     #[arg(long, value_name = "SERVER")]
     pub(crate) server: Option<String>,
     /// Which seeds: `FROM..TO`, or a number of them from 0.
     #[arg(long, default_value = "0..200000", value_name = "SEEDS")]
     pub(crate) seeds: String,
     /// How many threads. Default: one a core. The result does not depend on it.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub(crate) workers: Option<usize>,
-    /// Stop after this many distinct findings; 0 for no limit.
+    /// Stop after this many distinct findings, 0 for no limit.
     #[arg(long, default_value_t = 1, value_name = "N")]
     pub(crate) max_findings: usize,
     /// What counts as a finding.
@@ -78,14 +94,14 @@ pub(crate) struct HuntArgs {
     /// How the result is printed.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
-    /// Where findings are written.
+    /// The folder for the traces of findings; it is made if need be.
     #[arg(long, default_value = "parley-findings", value_name = "DIR")]
     pub(crate) out: PathBuf,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ReplayArgs {
-    /// A trace file that `hunt` or `client` wrote.
+    /// A trace file, as `hunt` and `client` write them.
     pub(crate) file: PathBuf,
     /// What counts as a finding.
     #[arg(long, value_enum, default_value_t)]
@@ -98,10 +114,10 @@ pub(crate) struct ReplayArgs {
 /// How a run is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Shape {
-    /// One line an event, for a terminal.
+    /// One line an event, at most 110 columns wide.
     #[default]
     Text,
-    /// A Mermaid sequence diagram.
+    /// The source of a Mermaid sequence diagram, as GitHub renders it.
     Mermaid,
 }
 
@@ -109,7 +125,7 @@ pub(crate) enum Shape {
 pub(crate) struct ShowArgs {
     /// A trace file.
     pub(crate) file: PathBuf,
-    /// As what.
+    /// What is drawn.
     #[arg(long = "as", value_enum, default_value_t)]
     pub(crate) shape: Shape,
     /// Also read a log that ends too early, as a killed process leaves it.
@@ -125,19 +141,19 @@ pub(crate) struct ServeArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ServeTransport {
-    /// On standard input and output.
+    /// Over standard input and output, as MCP clients start servers.
     Stdio(ServeStdioArgs),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ServeStdioArgs {
-    /// An embedded persona's id, or a persona file. (A supervisor sends the persona itself.)
+    /// A persona's id (see `list personas`), or a persona file.
     #[arg(long, value_name = "ID|FILE", required_unless_present = "recorder")]
     pub(crate) persona: Option<String>,
-    /// The choices of the persona's open values, in order. Default: the first of each.
+    /// Which value each `one_of` of the persona takes, counted from 0, in the order of the file. Default: the first.
     #[arg(long, value_name = "N,N…", value_delimiter = ',')]
     pub(crate) choose: Vec<u32>,
-    /// Write a trace of this process into this folder.
+    /// Write a trace of this process into this folder; `show` draws it.
     #[arg(long, value_name = "DIR", conflicts_with = "recorder")]
     pub(crate) trace: Option<PathBuf>,
     /// The supervisor's address; given by `client`.
@@ -153,22 +169,24 @@ pub(crate) struct ClientArgs {
     /// A peer file (see docs/driver.md): its command, modes and what it declares.
     #[arg(long, value_name = "FILE", conflicts_with = "command")]
     pub(crate) peer: Vec<PathBuf>,
-    /// Only these personas. Default: all.
+    /// Only this persona; may be given several times. Default: all.
     #[arg(long, value_name = "ID")]
     pub(crate) persona: Vec<String>,
     /// A persona file, besides or instead of the embedded ones.
     #[arg(long, value_name = "FILE")]
     pub(crate) persona_file: Vec<PathBuf>,
-    /// The mode that the client is told.
-    #[arg(long, default_value = "auto", value_name = "auto|legacy|modern|pin:VERSION")]
+    /// The mode that the client is told, and held to.
+    ///
+    /// auto: probe, then fall back. legacy: `initialize` only. modern: probe only. pin:VERSION: this version or none.
+    #[arg(long, default_value = "auto", value_name = "MODE")]
     pub(crate) mode: String,
     /// How many runs at a time. Default: eight a core, one of which may be starting.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub(crate) jobs: Option<usize>,
-    /// Write the table of results here, as Markdown.
+    /// Write what the client did with each persona here, as Markdown.
     #[arg(long, value_name = "FILE")]
     pub(crate) results: Option<PathBuf>,
-    /// Where findings are written.
+    /// The folder for the traces of findings; it is made if need be.
     #[arg(long, default_value = "parley-findings", value_name = "DIR")]
     pub(crate) out: PathBuf,
     /// What counts as a finding.
@@ -177,15 +195,16 @@ pub(crate) struct ClientArgs {
     /// How the result is printed.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
-    /// Any program that starts an MCP server over stdio; `{server}` stands for the mock's command line.
+    /// Any program that starts an MCP server over stdio. The argument `{server}` becomes the mock's command line, as
+    /// several arguments.
     #[arg(last = true, value_name = "CMD")]
     pub(crate) command: Vec<String>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ProbeArgs {
-    /// The client's mode.
-    #[arg(long, default_value = "auto", value_name = "auto|legacy|modern|pin:VERSION")]
+    /// How to connect: `auto`, `legacy`, `modern` or `pin:VERSION`.
+    #[arg(long, default_value = "auto", value_name = "MODE")]
     pub(crate) mode: String,
     /// How long the whole may take, in milliseconds.
     #[arg(long, default_value_t = 30_000, value_name = "MS")]
@@ -193,13 +212,13 @@ pub(crate) struct ProbeArgs {
     /// How long the probe itself may go unanswered, in milliseconds.
     #[arg(long, default_value_t = 5_000, value_name = "MS")]
     pub(crate) probe_timeout_ms: u64,
-    /// Write a trace here.
+    /// Write a trace here; `show` draws it.
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
     /// How the result is printed.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
-    /// The server's command line.
+    /// The server's command line: a program and its arguments.
     #[arg(last = true, required = true, value_name = "CMD")]
     pub(crate) command: Vec<String>,
 }
@@ -207,28 +226,28 @@ pub(crate) struct ProbeArgs {
 /// What can be listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum What {
-    /// Mock servers.
+    /// Mock servers, correct or with a known fault.
     Personas,
-    /// Odd clients.
+    /// Odd clients, for servers on trial.
     Openings,
-    /// Clients and servers with one fault.
+    /// Reference clients and servers with one planted fault.
     Mutants,
     /// What the specification says.
     Requirements,
-    /// Where it is silent.
+    /// Where the specification is silent or pulls two ways.
     Contested,
-    /// What any sane side keeps.
+    /// What any sane side keeps, whatever the specification says.
     Properties,
-    /// What is judged.
+    /// The ids that are judged today.
     Checks,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
-    /// What.
+    /// What to list.
     #[arg(value_enum)]
     pub(crate) what: What,
-    /// How it is printed.
+    /// How the result is printed.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
 }
@@ -237,7 +256,7 @@ pub(crate) struct ListArgs {
 pub(crate) struct ExplainArgs {
     /// For example ERA-04, AMB-21, PROP-ID, or the name of a persona or mutant.
     pub(crate) id: String,
-    /// How it is printed.
+    /// How the result is printed.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
 }

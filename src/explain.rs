@@ -2,18 +2,25 @@
 
 use mcp_parley_mock_clients as mock_clients;
 use mcp_parley_mock_servers as mock_servers;
-use mcp_parley_oracle::{contested_row, property, requirement};
+use mcp_parley_oracle::{
+    CHECKS, Contested, Property, Requirement, Role, contested, contested_row, properties, property,
+    requirement, requirements,
+};
+use mcp_parley_trace::Transport;
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::cli::{ExplainArgs, Format, What};
 use crate::exit::{Ended, Exit, Failure};
 use crate::list;
+use crate::suggest::did_you_mean;
 
 pub(crate) fn run(args: &ExplainArgs) -> Ended {
     let id = args.id.as_str();
-    let Some(value) = value(id) else {
+    let Some((value, text)) = explained(id)? else {
+        let near = did_you_mean(id, known());
         return Err(Failure::usage(format!(
-            "{id} is no requirement, property, contested row, persona, opening or mutant; see `mcp-parley list --help`"
+            "{id} is no requirement, contested row, property, persona, opening or mutant; `mcp-parley list` shows them{near}"
         )));
     };
     match args.format {
@@ -21,84 +28,150 @@ pub(crate) fn run(args: &ExplainArgs) -> Ended {
             let text = serde_json::to_string_pretty(&value).map_err(Failure::internal)?;
             anstream::println!("{text}");
         }
-        Format::Text => {
-            anstream::println!("{id}");
-            print(&value, 1);
-            exercised(id);
-        }
+        Format::Text => anstream::println!("{}", text.trim_end()),
     }
     Ok(Exit::Fine)
 }
 
-/// The whole row or file.
-fn value(id: &str) -> Option<Value> {
-    let row = requirement(id).map(serde_json::to_value);
-    let row = row.or_else(|| property(id).map(serde_json::to_value));
-    let row = row.or_else(|| contested_row(id).map(serde_json::to_value));
-    let row = row.or_else(|| mock_clients::mutant(id).map(serde_json::to_value));
-    let row = row.or_else(|| mock_clients::opening(id).map(serde_json::to_value));
-    let row = row.or_else(|| mock_servers::mutant(id).map(serde_json::to_value));
-    let row =
-        row.or_else(|| mock_servers::persona(id).and_then(|d| d.resolve(&[]).ok()).map(serde_json::to_value));
-    row?.ok()
-}
-
-/// Which personas and mutants are for a requirement, and whether a check judges it.
-fn exercised(id: &str) {
-    let names = |what| -> Vec<String> {
-        let mentions = |row: &Value| {
-            let listed = |name: &str| {
-                row.get(name).and_then(Value::as_array).is_some_and(|l| l.iter().any(|v| v == id))
-            };
-            listed("source") || row.get("killed_by").is_some_and(|v| v == id)
-        };
-        list::rows(what)
-            .iter()
-            .filter(|row| mentions(row))
-            .filter_map(|row| row["id"].as_str().map(str::to_owned))
-            .collect()
+/// The whole row or file, for programs and for people.
+fn explained(id: &str) -> Result<Option<(Value, String)>, Failure> {
+    let (value, text) = if let Some(row) = requirement(id) {
+        (value(row)?, of_requirement(row))
+    } else if let Some(row) = contested_row(id) {
+        (value(row)?, of_contested(row))
+    } else if let Some(row) = property(id) {
+        (value(row)?, of_property(row))
+    } else if let Some(row) = mock_clients::mutant(id) {
+        (value(row)?, of_mutant(&value(row)?))
+    } else if let Some(row) = mock_servers::mutant(id) {
+        (value(row)?, of_mutant(&value(row)?))
+    } else if let Some(row) = mock_clients::opening(id) {
+        let steps = toml::to_string(row).map_err(Failure::internal)?;
+        (value(row)?, format!("{id}  opening: an odd client\n  {}\n\n{steps}", row.title))
+    } else if let Some(draft) = mock_servers::persona(id) {
+        let persona = draft.resolve(&[]).map_err(Failure::internal)?;
+        let file = mock_servers::persona_text(id).unwrap_or_default();
+        (value(&persona)?, format!("{id}  persona: a mock server\n  {}\n\n{file}", draft.title()))
+    } else {
+        return Ok(None);
     };
-    let judged = mcp_parley_oracle::CHECKS.iter().any(|check| check.id == id);
-    let known = requirement(id).is_some() || property(id).is_some() || contested_row(id).is_some();
-    if known {
-        anstream::println!("  checked: {}", if judged { "yes" } else { "not yet, or not on the wire" });
-        for (word, what) in
-            [("personas", What::Personas), ("openings", What::Openings), ("mutants", What::Mutants)]
-        {
-            let names = names(what);
-            if !names.is_empty() {
-                anstream::println!("  {word}: {}", names.join(", "));
-            }
-        }
-    }
+    Ok(Some((value, text)))
 }
 
-fn print(value: &Value, depth: usize) {
-    let indent = "  ".repeat(depth);
-    for (name, value) in value.as_object().into_iter().flatten() {
-        match value {
-            Value::Null => {}
-            Value::Bool(false) => {}
-            Value::Array(items) if items.is_empty() => {}
-            Value::Array(items) if items.iter().all(|item| !item.is_object()) => {
-                let words: Vec<String> = items.iter().map(plain).collect();
-                anstream::println!("{indent}{name}: {}", words.join(", "));
-            }
-            Value::Array(items) => {
-                for item in items {
-                    anstream::println!("{indent}{name}:");
-                    print(item, depth + 1);
-                }
-            }
-            Value::Object(_) => {
-                anstream::println!("{indent}{name}:");
-                print(value, depth + 1);
-            }
-            other => anstream::println!("{indent}{name}: {}", plain(other)),
-        }
-    }
+fn value(row: &impl Serialize) -> Result<Value, Failure> {
+    serde_json::to_value(row).map_err(Failure::internal)
 }
 
-fn plain(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+fn known() -> Vec<String> {
+    let rows = requirements().iter().map(|row| row.id.clone());
+    let rows = rows.chain(properties().iter().map(|row| row.id.clone()));
+    let rows = rows.chain(contested().iter().map(|row| row.id.clone()));
+    let files = mock_servers::personas().iter().map(|draft| draft.id().to_owned());
+    let files = files.chain(mock_servers::mutants().iter().map(|mutant| mutant.id.clone()));
+    let files = files.chain(mock_clients::mutants().iter().map(|mutant| mutant.id.clone()));
+    rows.chain(files).chain(mock_clients::openings().iter().map(|opening| opening.id.clone())).collect()
+}
+
+fn of_requirement(row: &Requirement) -> String {
+    let era = word(&row.era);
+    let era = if era == "both" { "in both eras".into() } else { format!("in the {era} era") };
+    let binding = if row.binding { ", binding" } else { "" };
+    let level = word(&row.level);
+    let (who, over) = (who(&[row.role]), over(&row.transports));
+    let mut out = format!("{}  {level}{binding}, for {who}, {era}, over {over}\n  {}\n", row.id, row.text);
+    for source in &row.sources {
+        out += &format!("  source: {} §{}, lines {}\n", source.page, source.section, source.lines);
+    }
+    if let Some(why) = &row.excluded {
+        out += &format!("  not judged: {why}\n");
+    }
+    out + &exercised(&row.id)
+}
+
+fn of_contested(row: &Contested) -> String {
+    let (who, over) = (who(&row.roles), over(&row.transports));
+    let mut out = format!("{}  contested, for {who}, over {over}\n  {}\n  {}\n", row.id, row.title, row.text);
+    if let Some(rows) = &row.settled {
+        out += &format!("  settled by {rows}\n");
+    }
+    if let Some(rows) = &row.partly_settled {
+        out += &format!("  partly settled by {rows}\n");
+    }
+    out += "  allowed:\n";
+    for name in &row.allowed {
+        out += &format!("    {name}: {}\n", row.outcomes.get(name).map_or("", String::as_str));
+    }
+    if !row.policy.is_empty() {
+        out += &format!("  policy: {}\n", row.policy.join(", "));
+    }
+    if row.settled.is_some() {
+        return out;
+    }
+    out + &exercised(&row.id)
+}
+
+fn of_property(row: &Property) -> String {
+    let who = who(&[row.role]);
+    format!("{}  property, for {who}\n  {}\n{}", row.id, row.text, exercised(&row.id))
+}
+
+fn of_mutant(row: &Value) -> String {
+    let text = |name: &str| row[name].as_str().unwrap_or_default();
+    let deviations = row["deviations"].as_object().into_iter().flatten();
+    let planted = deviations.filter(|(_, value)| !value.is_null() && **value != false);
+    let planted: Vec<String> = planted.map(|(name, value)| format!("{name} = {value}")).collect();
+    format!(
+        "{}  mutant: a {} with one planted fault\n  {}\n  killed by {}\n  deviation: {}\n  hunt it with: mcp-parley hunt --{} mutant:{}\n",
+        text("id"),
+        text("side"),
+        text("title"),
+        text("killed_by"),
+        planted.join(", "),
+        text("side"),
+        text("id"),
+    )
+}
+
+/// A value's own word in the catalogue.
+fn word(value: &impl Serialize) -> String {
+    serde_json::to_value(value).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
+}
+
+fn who(roles: &[Role]) -> String {
+    let words = roles.iter().map(|role| match role {
+        Role::Client => "clients",
+        Role::Server => "servers",
+        Role::Both => "both sides",
+        Role::Proxy => "proxies",
+    });
+    words.collect::<Vec<_>>().join(" and ")
+}
+
+fn over(transports: &[Transport]) -> String {
+    let words = transports.iter().map(|transport| match transport {
+        Transport::Stdio => "stdio",
+        Transport::Http => "HTTP",
+    });
+    words.collect::<Vec<_>>().join(" and ")
+}
+
+/// Whether a check judges it, and which personas, openings and mutants are for it.
+fn exercised(id: &str) -> String {
+    let judged = CHECKS.iter().any(|check| check.id == id);
+    let mut out = format!("  judged: {}\n", if judged { "yes" } else { "not yet, or no trace shows it" });
+    for (word, what) in
+        [("personas", What::Personas), ("openings", What::Openings), ("mutants", What::Mutants)]
+    {
+        let mentions = |row: &Value| {
+            let listed = row["source"].as_array().is_some_and(|list| list.iter().any(|name| name == id));
+            listed || row["killed_by"] == id
+        };
+        let rows = list::rows(what);
+        let names: Vec<&str> =
+            rows.iter().filter(|row| mentions(row)).filter_map(|row| row["id"].as_str()).collect();
+        if !names.is_empty() {
+            out += &format!("  {word}: {}\n", names.join(", "));
+        }
+    }
+    out
 }

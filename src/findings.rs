@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use mcp_parley_oracle::{Finding, Severity, property, requirement};
-use mcp_parley_trace::{Footer, Header, Recording, diagram, escape};
+use mcp_parley_trace::{Footer, Header, Recording, WriteError, diagram, escape};
 
 use crate::cli::FailOn;
 use crate::exit::Failure;
@@ -34,10 +34,19 @@ pub(crate) fn write_trace(
     };
     fs::create_dir_all(out).map_err(|error| explain(&error))?;
     let path = std::path::absolute(out).map_err(|error| explain(&error))?.join(format!("{name}.jsonl"));
-    let file = fs::File::create(&path).map_err(|error| explain(&error))?;
-    mcp_parley_trace::write(std::io::BufWriter::new(file), header, recording, Some(footer))
-        .map_err(|error| explain(&error))?;
+    write_file(&path, header, recording, footer).map_err(|error| explain(&error))?;
     Ok(path)
+}
+
+/// Writes a trace file where it was asked for.
+pub(crate) fn write_file(
+    path: &Path,
+    header: &Header,
+    recording: &Recording,
+    footer: &Footer,
+) -> Result<(), WriteError> {
+    let file = fs::File::create(path)?;
+    mcp_parley_trace::write(std::io::BufWriter::new(file), header, recording, Some(footer))
 }
 
 /// The command that shows a finding again.
@@ -60,12 +69,12 @@ pub(crate) fn describe(finding: &Finding, header: &Header, recording: &Recording
         .unwrap_or_default();
     let source = requirement(finding.id)
         .and_then(|row| row.sources.first())
-        .map(|source| format!("\n  source: {} §{} [{}]", source.page, source.section, source.lines))
+        .map(|source| format!("\n  source: {} §{}, lines {}", source.page, source.section, source.lines))
         .unwrap_or_default();
     let mut out = format!(
-        "{id} broken by the {subject:?} at event {seq}: {reason}\n  rule: {text}{source}\n  where: {kind}, {state}\n",
+        "{id} broken by the {subject} at event {seq}: {reason}\n  rule: {text}{source}\n  where: {kind}, {state}\n",
         id = finding.id,
-        subject = finding.subject,
+        subject = format!("{:?}", finding.subject).to_lowercase(),
         seq = finding.seq,
         reason = escape(finding.reason.as_bytes(), 400),
         kind = escape(finding.message_kind.as_bytes(), 80),

@@ -1,19 +1,23 @@
 //! `hunt`: the main job. Many simulated runs, each judged.
 
+use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::ops::Range;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use cpu_time::ProcessTime;
-use indicatif::{ProgressBar, ProgressStyle};
-use mcp_parley_mock_servers::Draft;
-use mcp_parley_oracle::Severity;
-use mcp_parley_sim::{Campaign, Drawer, Found, FullRun, Progress, Setup, record};
+use indicatif::{HumanCount, ProgressBar, ProgressState, ProgressStyle};
+use mcp_parley_negotiation::client::State;
+use mcp_parley_sim::{Campaign, Drawer, Found, Progress, Setup, record};
 
 use crate::cli::{Format, HuntArgs};
 use crate::exit::{Ended, Exit, Failure};
 use crate::{findings, sides};
+
+/// So many states that were not reached are named.
+const NAMED: usize = 6;
 
 pub(crate) fn run(args: &HuntArgs) -> Ended {
     let setup = Arc::new(sides::setup(&args.client, args.server.as_deref())?);
@@ -27,23 +31,23 @@ pub(crate) fn run(args: &HuntArgs) -> Ended {
         fail_on: args.fail_on.into(),
     };
     let bar = bar(seeds.end - seeds.start);
+    let mut found = FoundSoFar { args, drawer: Drawer::new(Arc::clone(&setup)), files: Vec::new() };
+    let mut failure = None;
     let clock = ProcessTime::now();
     let progress = campaign.run(|progress| {
-        bar.set_position(progress.runs);
-        bar.set_message(format!(
-            "{} personas met, {} ends, {} findings",
-            progress.servers.len(),
-            progress.ends.len(),
-            progress.findings.len()
-        ));
-        true
+        show(&bar, &setup, progress);
+        failure = found.catch_up(progress, &bar).err();
+        failure.is_none()
     });
     let cpu = clock.elapsed();
     bar.finish_and_clear();
-    let shown = full_runs(args, &setup, &progress)?;
+    if let Some(failure) = failure {
+        return Err(failure);
+    }
+    found.catch_up(&progress, &bar)?;
     match args.format {
-        Format::Json => print_json(&progress, &shown, cpu)?,
-        Format::Text => print_text(args, &setup, &progress, &shown, cpu),
+        Format::Json => print_json(&progress, &found.files, cpu)?,
+        Format::Text => print_summary(args, &setup, &progress, cpu),
     }
     Ok(exit(&progress))
 }
@@ -72,39 +76,57 @@ fn seeds(text: &str) -> Result<Range<u64>, Failure> {
     range.filter(|range| range.start < range.end).ok_or_else(wrong)
 }
 
-fn bar(runs: u64) -> ProgressBar {
+/// One line that fits 80 columns; a narrower terminal loses its end.
+fn bar(seeds: u64) -> ProgressBar {
     if !std::io::stderr().is_terminal() {
         return ProgressBar::hidden();
     }
-    let style = "{bar:30} {pos}/{len} seeds  {per_sec}  {msg}";
-    let style = ProgressStyle::with_template(style).unwrap_or_else(|_| ProgressStyle::default_bar());
-    let bar = ProgressBar::new(runs).with_style(style);
+    let rate = |state: &ProgressState, out: &mut dyn std::fmt::Write| {
+        let _ = write!(out, "{}", HumanCount(state.per_sec() as u64));
+    };
+    let style = ProgressStyle::with_template("{percent:>3}% of {human_len} seeds  {rate}/s  {wide_msg}");
+    let style = style.unwrap_or_else(|_| ProgressStyle::default_bar()).with_key("rate", rate);
+    let bar = ProgressBar::new(seeds).with_style(style);
     bar.enable_steady_tick(Duration::from_millis(200));
     bar
 }
 
-/// A finding with its whole run and the file that it was written to.
-struct Shown<'p> {
-    found: &'p Found,
-    run: FullRun,
-    path: std::path::PathBuf,
+fn show(bar: &ProgressBar, setup: &Setup, progress: &Progress) {
+    bar.set_position(progress.runs);
+    bar.set_message(format!(
+        "{}  {}/{} personas  {}/{} client states",
+        count(progress.findings.len(), "finding"),
+        progress.servers.len(),
+        setup.servers.len(),
+        progress.states.len(),
+        State::over_stdio().count()
+    ));
 }
 
-fn full_runs<'p>(
-    args: &HuntArgs,
-    setup: &Arc<Setup>,
-    progress: &'p Progress,
-) -> Result<Vec<Shown<'p>>, Failure> {
-    let mut drawer = Drawer::new(Arc::clone(setup));
-    let fail_on: Severity = args.fail_on.into();
-    let mut shown = Vec::new();
-    for found in &progress.findings {
-        let run = record(&mut drawer, found.seed, fail_on).map_err(Failure::internal)?;
-        let name = format!("{}-seed-{}", found.finding.id, found.seed);
-        let path = findings::write_trace(&args.out, &name, &run.header, &run.recording, &run.footer)?;
-        shown.push(Shown { found, run, path });
+/// The findings that were run again, written down and, for people, printed: at once, so that a campaign that is stopped has
+/// not been for nothing.
+struct FoundSoFar<'a> {
+    args: &'a HuntArgs,
+    drawer: Drawer,
+    /// The file of each finding and the hash of its run, in their order.
+    files: Vec<(PathBuf, String)>,
+}
+
+impl FoundSoFar<'_> {
+    fn catch_up(&mut self, progress: &Progress, bar: &ProgressBar) -> Result<(), Failure> {
+        for Found { seed, finding, .. } in progress.findings.iter().skip(self.files.len()) {
+            let run = record(&mut self.drawer, *seed, self.args.fail_on.into()).map_err(Failure::internal)?;
+            let name = format!("{}-seed-{seed}", finding.id);
+            let path =
+                findings::write_trace(&self.args.out, &name, &run.header, &run.recording, &run.footer)?;
+            if self.args.format == Format::Text {
+                let text = findings::describe(finding, &run.header, &run.recording, &run.footer);
+                bar.suspend(|| anstream::println!("{text}\n{}\n", findings::reproduce_line(&path)));
+            }
+            self.files.push((path, run.footer.hash));
+        }
+        Ok(())
     }
-    Ok(shown)
 }
 
 fn runs_per_cpu_second(progress: &Progress, cpu: Duration) -> u64 {
@@ -112,16 +134,13 @@ fn runs_per_cpu_second(progress: &Progress, cpu: Duration) -> u64 {
     progress.runs.saturating_mul(1_000_000) / micros
 }
 
-fn print_json(progress: &Progress, shown: &[Shown<'_>], cpu: Duration) -> Result<(), Failure> {
-    let findings: Vec<_> = shown
+fn print_json(progress: &Progress, files: &[(PathBuf, String)], cpu: Duration) -> Result<(), Failure> {
+    let findings: Vec<_> = progress
+        .findings
         .iter()
-        .map(|shown| {
-            findings::to_json(
-                &shown.found.finding,
-                &shown.run.footer.hash,
-                Some(shown.found.seed),
-                &shown.path,
-            )
+        .zip(files)
+        .map(|(Found { seed, finding, .. }, (path, hash))| {
+            findings::to_json(finding, hash, Some(*seed), path)
         })
         .collect();
     let object = serde_json::json!({
@@ -131,6 +150,9 @@ fn print_json(progress: &Progress, shown: &[Shown<'_>], cpu: Duration) -> Result
         "hash": format!("{:032x}", progress.hash),
         "runs_per_cpu_second": runs_per_cpu_second(progress, cpu),
         "personas": progress.servers.len(),
+        "client_states": State::over_stdio()
+            .map(|state| (state.name(), progress.states.get(&state).copied().unwrap_or(0)))
+            .collect::<BTreeMap<_, _>>(),
         "ends": progress.ends,
         "contested": progress.contested,
         "unstable_seeds": progress.unstable,
@@ -141,14 +163,7 @@ fn print_json(progress: &Progress, shown: &[Shown<'_>], cpu: Duration) -> Result
     Ok(())
 }
 
-fn print_text(args: &HuntArgs, setup: &Setup, progress: &Progress, shown: &[Shown<'_>], cpu: Duration) {
-    for Shown { found, run, path } in shown {
-        anstream::println!(
-            "{}",
-            findings::describe(&found.finding, &run.header, &run.recording, &run.footer)
-        );
-        anstream::println!("{}\n", findings::reproduce_line(path));
-    }
+fn print_summary(args: &HuntArgs, setup: &Setup, progress: &Progress, cpu: Duration) {
     let server = args.server.as_deref().unwrap_or("every persona");
     anstream::println!("client {} against {server}", args.client);
     anstream::println!(
@@ -157,9 +172,8 @@ fn print_text(args: &HuntArgs, setup: &Setup, progress: &Progress, shown: &[Show
         runs_per_cpu_second(progress, cpu),
         progress.hash
     );
-    let met: Vec<&str> =
-        progress.servers.iter().filter_map(|at| setup.servers.get(*at as usize)).map(Draft::id).collect();
-    anstream::println!("  personas met: {} of {}", met.len(), setup.servers.len());
+    anstream::println!("  personas met: {} of {}", progress.servers.len(), setup.servers.len());
+    anstream::println!("  client states reached: {}", states(progress));
     for (end, count) in &progress.ends {
         anstream::println!("  {count:>9} {end}");
     }
@@ -173,9 +187,25 @@ fn print_text(args: &HuntArgs, setup: &Setup, progress: &Progress, shown: &[Show
     for seed in &progress.unstable {
         anstream::println!("  seed {seed} gave two different runs (this is a bug in mcp-parley)");
     }
-    match progress.findings.len() {
-        0 => anstream::println!("  no findings"),
-        1 => anstream::println!("  1 finding"),
-        n => anstream::println!("  {n} findings"),
+    anstream::println!("  {}", count(progress.findings.len(), "finding"));
+}
+
+/// How many of how many, and by name those that are missing, if they are few.
+fn states(progress: &Progress) -> String {
+    let missing: Vec<&str> =
+        State::over_stdio().filter(|state| !progress.states.contains_key(state)).map(State::name).collect();
+    let text = format!("{} of {}", progress.states.len(), State::over_stdio().count());
+    if missing.is_empty() || missing.len() > NAMED {
+        text
+    } else {
+        format!("{text}, not {}", missing.join(", "))
+    }
+}
+
+fn count(number: usize, what: &str) -> String {
+    match number {
+        0 => format!("no {what}s"),
+        1 => format!("1 {what}"),
+        _ => format!("{number} {what}s"),
     }
 }

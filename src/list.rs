@@ -2,11 +2,14 @@
 
 use mcp_parley_mock_clients as mock_clients;
 use mcp_parley_mock_servers as mock_servers;
-use mcp_parley_oracle::{CHECKS, contested, properties, requirements, severity};
+use mcp_parley_oracle::{CHECKS, Contested, contested, properties, requirements, severity};
 use serde_json::{Value, json};
 
 use crate::cli::{Format, ListArgs, What};
 use crate::exit::{Ended, Exit, Failure};
+
+/// What stands between a row's id and its title, where it has one of these.
+const KINDS: &[&str] = &["profile", "side", "level", "severity", "state"];
 
 pub(crate) fn run(args: &ListArgs) -> Ended {
     let rows = rows(args.what);
@@ -21,16 +24,9 @@ pub(crate) fn run(args: &ListArgs) -> Ended {
             };
             let width = rows.iter().map(|row| cell(row, "id").len()).max().unwrap_or(0);
             for row in &rows {
-                let kind = ["profile", "side", "level", "severity"]
-                    .iter()
-                    .map(|name| cell(row, name))
-                    .find(|c| !c.is_empty());
-                anstream::println!(
-                    "{:width$}  {:10}  {}",
-                    cell(row, "id"),
-                    kind.unwrap_or_default(),
-                    cell(row, "title")
-                );
+                let kind = KINDS.iter().find_map(|name| Some(format!("{:10}  ", row.get(name)?.as_str()?)));
+                let kind = kind.unwrap_or_default();
+                anstream::println!("{:width$}  {kind}{}", cell(row, "id"), cell(row, "title"));
             }
         }
     }
@@ -60,8 +56,8 @@ pub(crate) fn rows(what: What) -> Vec<Value> {
             .iter()
             .map(|row| {
                 json!({
-                    "id": row.id, "title": row.title, "settled": row.settled, "allowed": row.allowed,
-                    "policy": row.policy, "checks": checks_of(&row.id),
+                    "id": row.id, "title": row.title, "state": state(row), "settled": row.settled,
+                    "allowed": row.allowed, "policy": row.policy, "checks": checks_of(&row.id),
                 })
             })
             .collect(),
@@ -78,6 +74,14 @@ pub(crate) fn rows(what: What) -> Vec<Value> {
             .iter()
             .map(|check| json!({ "id": check.id, "title": title_of(check.id), "severity": severity(check.id) }))
             .collect(),
+    }
+}
+
+fn state(row: &Contested) -> &'static str {
+    match (&row.settled, &row.partly_settled) {
+        (Some(_), _) => "settled",
+        (None, Some(_)) => "partly",
+        (None, None) => "open",
     }
 }
 

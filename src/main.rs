@@ -12,6 +12,7 @@ mod replay;
 mod serve;
 mod show;
 mod sides;
+mod suggest;
 
 use std::process::ExitCode;
 

@@ -12,6 +12,7 @@ use mcp_parley_sim::Setup;
 use mcp_parley_trace::Subject;
 
 use crate::exit::Failure;
+use crate::suggest::did_you_mean;
 
 /// Reads both sides. A server mutant is on trial itself; otherwise the client is.
 pub(crate) fn setup(client: &str, server: Option<&str>) -> Result<Setup, Failure> {
@@ -27,7 +28,10 @@ pub(crate) fn setup(client: &str, server: Option<&str>) -> Result<Setup, Failure
     let Some(server) = server else { return Ok(setup) };
     match server.split_once(':') {
         Some(("mutant", id)) => {
-            let mutant = mock_servers::mutant(id).ok_or_else(|| unknown("server mutant", id, "mutants"))?;
+            let mutant = mock_servers::mutant(id).ok_or_else(|| {
+                let near = did_you_mean(id, mock_servers::mutants().iter().map(|mutant| &mutant.id));
+                unknown("server mutant", id, "mutants", near)
+            })?;
             setup.subject = Subject::Server;
             setup.server = mutant.deviations.clone();
             setup.servers = vec![draft_of(mutant)?];
@@ -44,29 +48,46 @@ pub(crate) fn setup(client: &str, server: Option<&str>) -> Result<Setup, Failure
 fn client_side(client: &str) -> Result<ClientDeviations, Failure> {
     match client.split_once(':') {
         None if client == "reference" => Ok(ClientDeviations::default()),
-        Some(("mutant", id)) => mock_clients::mutant(id)
-            .map(|mutant| mutant.deviations.clone())
-            .ok_or_else(|| unknown("client mutant", id, "mutants")),
-        _ => Err(Failure::usage(format!("--client {client}: say `reference` or `mutant:ID`"))),
+        Some(("mutant", id)) => {
+            mock_clients::mutant(id).map(|mutant| mutant.deviations.clone()).ok_or_else(|| {
+                let near = did_you_mean(id, mock_clients::mutants().iter().map(|mutant| &mutant.id));
+                unknown("client mutant", id, "mutants", near)
+            })
+        }
+        _ => {
+            let mutants = mock_clients::mutants().iter().map(|mutant| format!("mutant:{}", mutant.id));
+            let near = did_you_mean(client, mutants.chain(["reference".to_owned()]));
+            Err(Failure::usage(format!("--client {client}: say `reference` or `mutant:ID`{near}")))
+        }
     }
 }
 
 /// An embedded persona by its id, or one from a file.
 pub(crate) fn persona(name: &str) -> Result<Draft, Failure> {
-    if mock_servers::persona(name).is_none() && Path::new(name).exists() {
-        return mock_servers::load(Path::new(name)).map_err(Failure::usage);
+    match mock_servers::persona(name) {
+        Some(draft) => Ok(draft.clone()),
+        None if Path::new(name).exists() => mock_servers::load(Path::new(name)).map_err(Failure::usage),
+        None => Err(unknown(
+            "persona",
+            &format!("{name}, and no such file"),
+            "personas",
+            did_you_mean(name, ids()),
+        )),
     }
-    embedded(name)
 }
 
 fn embedded(id: &str) -> Result<Draft, Failure> {
-    mock_servers::persona(id).cloned().ok_or_else(|| unknown("persona", id, "personas"))
+    mock_servers::persona(id)
+        .cloned()
+        .ok_or_else(|| unknown("persona", id, "personas", did_you_mean(id, ids())))
 }
 
-fn unknown(kind: &str, id: &str, list: &str) -> Failure {
-    Failure::usage(format!(
-        "there is no {kind} named {id}; see `mcp-parley list {list}`, or name a file that exists"
-    ))
+fn ids() -> impl Iterator<Item = &'static str> {
+    mock_servers::personas().iter().map(Draft::id)
+}
+
+fn unknown(kind: &str, id: &str, list: &str, near: String) -> Failure {
+    Failure::usage(format!("there is no {kind} named {id}; `mcp-parley list {list}` shows all{near}"))
 }
 
 /// The server that a mutant is but for its fault. Its name does not enter the run.
@@ -76,8 +97,8 @@ fn draft_of(mutant: &mock_servers::Mutant) -> Result<Draft, Failure> {
         id: "mutant".into(),
         title: "a server with one fault".into(),
         source: vec![mutant.killed_by.clone()],
-        profile: mutant.profile,
-        policy: mutant.policy.clone(),
+        profile: mutant.base.profile,
+        policy: mutant.base.policy.clone(),
         wire: mock_servers::Wire::default(),
         process: Vec::new(),
         quirks: Vec::new(),

@@ -2,8 +2,9 @@
 
 #![expect(clippy::panic, clippy::unwrap_used, reason = "helpers of tests may be blunt")]
 
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
@@ -36,6 +37,63 @@ fn the_reference_client_is_clean_and_the_hash_does_not_depend_on_the_workers() {
     assert_eq!((&one["hash"], &one["runs"]), (&two["hash"], &two["runs"]));
     let (_, other) = hunt(folder.path(), &["--seeds", "1..6001", "--workers", "2"]);
     assert_ne!(one["hash"], other["hash"]);
+    let never: Vec<_> = states(&one).filter(|(_, runs)| *runs == 0).collect();
+    assert!(never.is_empty(), "no run came to {never:?}");
+    assert_eq!(one["client_states"], two["client_states"]);
+}
+
+#[test]
+fn the_last_seeds_that_there_are_come_to_an_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let last = format!("{}..{}", u64::MAX - 300, u64::MAX);
+    let (exit, last) = hunt(folder.path(), &["--seeds", &last, "--workers", "2"]);
+    assert_eq!((exit, &last["runs"]), (0, &300.into()));
+}
+
+#[test]
+fn a_campaign_that_is_stopped_leaves_what_it_has_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().display().to_string();
+    let args = ["hunt", "--client", "mutant:reuses-probe-id", "--max-findings", "0", "--out", &out];
+    let mut hunt = Command::new(env!("CARGO_BIN_EXE_mcp-parley"))
+        .args(args)
+        .args(["--seeds", "4000000000"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let first = BufReader::new(hunt.stdout.take().unwrap())
+        .lines()
+        .map(Result::unwrap)
+        .find(|line| line.starts_with("Reproduce with"));
+    assert_eq!(hunt.try_wait().unwrap(), None, "it goes on hunting");
+    hunt.kill().unwrap();
+    hunt.wait().unwrap();
+    let file = first.unwrap().rsplit(' ').next().unwrap().to_owned();
+    assert_eq!(parley(&["replay", &file]).status.code(), Some(1));
+}
+
+fn states(hunt: &Value) -> impl Iterator<Item = (&str, u64)> {
+    hunt["client_states"]
+        .as_object()
+        .unwrap()
+        .iter()
+        .map(|(name, runs)| (name.as_str(), runs.as_u64().unwrap()))
+}
+
+#[test]
+fn states_that_a_server_cannot_lead_to_are_not_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_, modern) = hunt(folder.path(), &["--server", "persona:modern", "--seeds", "2000"]);
+    for (state, runs) in states(&modern) {
+        match state {
+            "idle" | "starting" => assert_eq!(runs, 2000, "{state}"),
+            "settled-modern" | "closed" | "failed-server-gone" => {
+                assert!(0 < runs && runs < 2000, "{state}: {runs}")
+            }
+            "settled-legacy" | "failed-counter-offer" | "failed-policy" => assert_eq!(runs, 0, "{state}"),
+            _ => {}
+        }
+    }
 }
 
 #[test]
@@ -94,8 +152,11 @@ fn bad_input_is_one_clear_line_and_exit_code_2() {
         (vec!["hunt", "--seeds", "9..1"], "--seeds 9..1: say FROM..TO"),
         (vec!["replay", &trace], "mcp-parley/trace/9"),
         (vec!["show", &deep], "line 1"),
-        (vec!["show", "/nonexistent/file"], "/nonexistent/file"),
+        (vec!["show", "/nonexistent/file"], "/nonexistent/file: cannot be read"),
         (vec!["explain", "ERA-99"], "ERA-99 is no requirement"),
+        (vec!["explain", "era-04"], "did you mean ERA-04?"),
+        (vec!["hunt", "--server", "late-discovery"], "no such file; `mcp-parley list personas`"),
+        (vec!["hunt", "--client", "reuses-probe-id"], "did you mean mutant:reuses-probe-id?"),
     ] {
         let output = parley(&args);
         let said = String::from_utf8(output.stderr).unwrap();

@@ -45,6 +45,6 @@ pub fn client(input: &[u8]) {
     let mut chooser = Bytes::new(input);
     let Ok((case, _)) = drawer.draw(&mut chooser) else { panic!("an embedded persona cannot be played") };
     world.run(&case, chooser);
-    let verdicts = judge.judge(&world.recording, &case.declared(), Subject::Client, Transport::Stdio);
+    let verdicts = judge.judge(&world.recording, &case.declared, Subject::Client, Transport::Stdio);
     assert_eq!(verdicts.finding(), None);
 }

@@ -42,7 +42,7 @@ pub enum RecordError {
     #[error("the recorder is gone")]
     Lost,
     /// The file cannot be written.
-    #[error(transparent)]
+    #[error("cannot write the trace: {0}")]
     File(#[from] WriteError),
     /// A trace holds no more than this.
     #[error("the trace is full: {MAX_DATA_BYTES} bytes or {MAX_EVENTS} events")]

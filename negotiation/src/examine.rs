@@ -1,7 +1,7 @@
 //! What every reader of a message does: pick known members, demand types, and note what is wrong by value, not by offset.
 
 use crate::issue::{IssueId, IssueSink};
-use crate::json::{self, Kind, Raw, RawStr};
+use crate::json::{self, Kind, Odd, Raw, RawStr};
 
 /// A message and what is wrong with it.
 pub(crate) struct Examiner<'s> {
@@ -35,8 +35,17 @@ impl<'s> Examiner<'s> {
         object: Raw<'a>,
         names: [&str; N],
     ) -> [Option<Raw<'a>>; N] {
-        object.pick(names, |key, is_duplicate| {
-            if is_duplicate {
+        self.pick_from(object.members(), names)
+    }
+
+    /// The same, of members that are known already.
+    pub(crate) fn pick_from<'a, const N: usize>(
+        &mut self,
+        members: impl Iterator<Item = (RawStr<'a>, Raw<'a>)>,
+        names: [&str; N],
+    ) -> [Option<Raw<'a>>; N] {
+        json::pick(members, names, |key, odd| {
+            if odd == Odd::Duplicate {
                 self.issue_at_key(IssueId::DuplicateKey, key);
             }
         })

@@ -207,6 +207,13 @@ impl IssueSink {
         self.seen & 1 << id as u32 != 0
     }
 
+    /// Takes over what another one holds.
+    pub(crate) fn copy_from(&mut self, other: &Self) {
+        let kept = other.issues();
+        self.kept[..kept.len()].copy_from_slice(kept);
+        (self.count, self.seen) = (other.count, other.seen);
+    }
+
     /// Forgets them all.
     pub fn clear(&mut self) {
         self.count = 0;

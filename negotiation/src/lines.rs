@@ -26,10 +26,19 @@ impl Lines {
         Self::default()
     }
 
+    /// Forgets all, keeps the memory.
+    pub fn clear(&mut self) {
+        self.buffer.clear();
+        (self.start, self.scanned, self.skipping) = (0, 0, false);
+    }
+
     /// Adds bytes. Call [`Lines::next`] until it returns `None` before adding more: this keeps memory within the limit
     /// plus one chunk.
     pub fn push(&mut self, bytes: &[u8]) {
-        if self.start > 0 {
+        if self.start == self.buffer.len() {
+            self.buffer.clear();
+            (self.start, self.scanned) = (0, 0);
+        } else if self.start > 0 {
             self.buffer.drain(..self.start);
             self.scanned -= self.start;
             self.start = 0;
@@ -41,7 +50,7 @@ impl Lines {
     pub fn next(&mut self, limits: &Limits) -> Option<Line<'_>> {
         loop {
             let fresh = self.buffer.get(self.scanned..).unwrap_or_default();
-            let Some(at) = fresh.iter().position(|byte| *byte == b'\n') else {
+            let Some(at) = memchr::memchr(b'\n', fresh) else {
                 self.scanned = self.buffer.len();
                 return self.keep_within(limits);
             };

@@ -3,7 +3,7 @@
 use crate::capabilities;
 use crate::examine::Examiner;
 use crate::issue::{IssueId, IssueSink};
-use crate::json::{Kind, Raw, RawStr, write_string};
+use crate::json::{Kind, Odd, Raw, RawStr, write_string};
 
 /// The version of a request. Required (META-01).
 pub const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
@@ -114,13 +114,10 @@ pub(crate) fn pick<'a, const N: usize>(
     examiner: &mut Examiner<'_>,
 ) -> Option<[Option<Raw<'a>>; N]> {
     let meta = examiner.of_kind(Some(meta), Kind::Object, IssueId::MetaWrongType)?;
-    Some(meta.pick(names, |key, is_duplicate| {
-        if is_duplicate {
-            examiner.issue_at_key(IssueId::DuplicateKey, key);
-        }
-        if !key_is_valid(&key.decode()) {
-            examiner.issue_at_key(IssueId::MetaKeyInvalid, key);
-        }
+    Some(meta.pick(names, |key, odd| match odd {
+        Odd::Duplicate => examiner.issue_at_key(IssueId::DuplicateKey, key),
+        Odd::Unknown if !key_is_valid(&key.decode()) => examiner.issue_at_key(IssueId::MetaKeyInvalid, key),
+        Odd::Unknown => {}
     }))
 }
 

@@ -2,6 +2,8 @@
 //!
 //! Versions are never compared as strings or dates: what is newer is what stands earlier in a list of preferences.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 /// Legacy opens with `initialize`; modern carries its version in the `_meta` of every request.
@@ -34,10 +36,10 @@ pub fn era_of(version: &str) -> Option<Era> {
     REVISIONS.iter().find(|(name, _)| *name == version).map(|(_, era)| *era)
 }
 
-/// A version: any string. Known revisions are looked up in [`REVISIONS`].
+/// A version: any string. Known revisions are looked up in [`REVISIONS`]. Cloning allocates nothing.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct ProtocolVersion(Box<str>);
+pub struct ProtocolVersion(Arc<str>);
 
 impl ProtocolVersion {
     /// The version of this name.
@@ -63,14 +65,14 @@ impl std::fmt::Display for ProtocolVersion {
 }
 
 /// What a side offers: versions of each era, best first. Which era a version is offered in is said by the list that
-/// it stands in, so an experimental version needs no entry in [`REVISIONS`].
+/// it stands in, so an experimental version needs no entry in [`REVISIONS`]. Cloning allocates nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Preferences {
     /// Modern versions, best first.
-    pub modern: Vec<ProtocolVersion>,
+    pub modern: Arc<[ProtocolVersion]>,
     /// Legacy versions, best first.
-    pub legacy: Vec<ProtocolVersion>,
+    pub legacy: Arc<[ProtocolVersion]>,
 }
 
 impl Preferences {
@@ -81,6 +83,26 @@ impl Preferences {
             known.map(|(name, _)| ProtocolVersion::new(name)).collect()
         };
         Self { modern: of(Era::Modern), legacy: of(Era::Legacy) }
+    }
+
+    /// The same, each version once and in one era: a known revision in the list of the other era is left out (ERA-22), an
+    /// unknown version in both lists counts as modern.
+    #[must_use]
+    pub fn cleared(&self) -> Self {
+        let of = |list: &Arc<[ProtocolVersion]>, other: Era, taken: &[ProtocolVersion]| {
+            let keeps = |(at, version): &(usize, &ProtocolVersion)| {
+                let earlier = list.get(..*at).unwrap_or_default();
+                version.era() != Some(other) && !taken.contains(version) && !earlier.contains(version)
+            };
+            let all = || list.iter().enumerate();
+            if all().all(|one| keeps(&one)) {
+                return Arc::clone(list);
+            }
+            all().filter(keeps).map(|(_, version)| version.clone()).collect()
+        };
+        let modern = of(&self.modern, Era::Legacy, &[]);
+        let legacy = of(&self.legacy, Era::Modern, &modern);
+        Self { modern, legacy }
     }
 
     /// The place of a version among the modern ones.

@@ -32,8 +32,6 @@ impl Judge {
         transport: Transport,
     ) -> &Verdicts {
         let verdicts = &mut self.verdicts;
-        verdicts.subject = subject;
-        verdicts.list.clear();
         verdicts.offences.clear();
         let unjudged = match (subject, transport) {
             (Subject::Proxy, _) => Some("a proxy is not judged yet"),
@@ -41,17 +39,24 @@ impl Judge {
             (Subject::Client | Subject::Server, Transport::Stdio) => None,
         };
         if let Some(why) = unjudged {
-            verdicts.list.extend(CHECKS.iter().map(|_| Verdict::not_applicable(why)));
+            verdicts.begin(subject, why);
             return verdicts;
+        }
+        // What binds the other side is the same in every run with this subject.
+        if verdicts.subject != subject || verdicts.unjudged != OTHER_SIDE {
+            verdicts.begin(subject, OTHER_SIDE);
         }
         self.told.fill(recording);
         let story = Story::new(recording, declared, subject, &self.told);
-        for (place, check) in CHECKS.iter().enumerate() {
+        let own = |(_, check): &(usize, &Check)| binds(check.subject, subject);
+        for (place, check) in CHECKS.iter().enumerate().filter(own) {
             let verdict = run(check, &story);
             if verdict.is_broken() {
                 verdicts.offences.push(offence(&story, place, &verdict));
             }
-            verdicts.list.push(verdict);
+            if let Some(slot) = verdicts.list.get_mut(place) {
+                slot.replace_by(verdict);
+            }
         }
         verdicts
     }
@@ -62,16 +67,18 @@ impl Judge {
     }
 }
 
-fn run(check: &Check, story: &Story<'_>) -> Verdict {
-    let theirs = match check.subject {
-        Role::Both => false,
-        Role::Client => story.subject != Subject::Client,
-        Role::Server => story.subject != Subject::Server,
-        Role::Proxy => story.subject != Subject::Proxy,
-    };
-    if theirs {
-        return Verdict::not_applicable("it binds the other side");
+const OTHER_SIDE: &str = "it binds the other side";
+
+fn binds(role: Role, subject: Subject) -> bool {
+    match role {
+        Role::Both => true,
+        Role::Client => subject == Subject::Client,
+        Role::Server => subject == Subject::Server,
+        Role::Proxy => subject == Subject::Proxy,
     }
+}
+
+fn run(check: &Check, story: &Story<'_>) -> Verdict {
     let mut verdict = (check.run)(story);
     if verdict.is_broken() && verdict.at > story.judged_until() {
         return Verdict::incomplete("the run has more messages than are judged");

@@ -73,7 +73,26 @@ impl Verdict {
     }
 
     pub(crate) fn not_applicable(why: &'static str) -> Self {
-        Self::new(Outcome::NotApplicable, 0, &[], Cow::Borrowed(why))
+        Self {
+            outcome: Outcome::NotApplicable,
+            at: 0,
+            evidence: ArrayVec::new_const(),
+            reason: Cow::Borrowed(why),
+            observed: "",
+            place: NONE,
+        }
+    }
+
+    /// Takes the place of an older verdict. Most are *not applicable*, of which there is little to copy.
+    pub(crate) fn replace_by(&mut self, newer: Self) {
+        if newer.outcome != Outcome::NotApplicable {
+            *self = newer;
+            return;
+        }
+        self.outcome = newer.outcome;
+        self.reason = newer.reason;
+        self.evidence.clear();
+        (self.at, self.observed, self.place) = (0, "", NONE);
     }
 
     /// True for a violation or a defect.
@@ -95,6 +114,8 @@ pub(crate) struct Offence {
 #[derive(Clone, Debug)]
 pub struct Verdicts {
     pub(crate) subject: Subject,
+    /// Why the checks that were not run do not apply.
+    pub(crate) unjudged: &'static str,
     /// In the order of [`CHECKS`].
     pub(crate) list: Vec<Verdict>,
     pub(crate) offences: Vec<Offence>,
@@ -127,11 +148,18 @@ pub struct Finding {
 
 impl Default for Verdicts {
     fn default() -> Self {
-        Self { subject: Subject::Client, list: Vec::new(), offences: Vec::new() }
+        Self { subject: Subject::Client, unjudged: "", list: Vec::new(), offences: Vec::new() }
     }
 }
 
 impl Verdicts {
+    /// No check applies so far, for this reason.
+    pub(crate) fn begin(&mut self, subject: Subject, why: &'static str) {
+        (self.subject, self.unjudged) = (subject, why);
+        self.list.clear();
+        self.list.extend(CHECKS.iter().map(|_| Verdict::not_applicable(why)));
+    }
+
     /// Each check's id and verdict, in the order of the checks, those not applicable included.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, &Verdict)> {
         CHECKS.iter().map(|check| check.id).zip(&self.list)

@@ -7,11 +7,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
 
+use mcp_parley_negotiation::client::{State, States};
 use mcp_parley_oracle::{Finding, Judge, Severity};
 use mcp_parley_trace::{CampaignHash, Kind, Outcome, RunHash, Transport};
 
 use crate::chooser::Seeded;
 use crate::draw::{Drawer, Setup};
+use crate::replay::hash_of;
 use crate::world::World;
 
 /// Seeds are handed to workers in blocks of this many.
@@ -45,6 +47,8 @@ pub struct Progress {
     pub hash: u128,
     /// Which servers were met, by number in the setup.
     pub servers: BTreeSet<u32>,
+    /// Which states the client's machine was in, and in how many runs.
+    pub states: BTreeMap<State, u64>,
     /// How runs ended, and how often.
     pub ends: BTreeMap<&'static str, u64>,
     /// Contested rows that occurred, each with the outcomes that were seen.
@@ -71,6 +75,7 @@ struct Ran {
     seed: u64,
     hash: u128,
     server: u32,
+    reached: States,
     end: &'static str,
     finding: Option<Box<Finding>>,
     contested: Vec<(&'static str, &'static str)>,
@@ -106,11 +111,13 @@ impl Campaign {
     fn work(&self, next: &AtomicU64, stop: &AtomicBool, sender: &SyncSender<(u64, Vec<Ran>)>) {
         let mut bench = Bench::new(Arc::clone(&self.setup), self.fail_on);
         while !stop.load(Ordering::Relaxed) {
-            let start = next.fetch_add(BLOCK, Ordering::Relaxed);
-            if start >= self.seeds.end {
-                return;
-            }
-            let end = (start + BLOCK).min(self.seeds.end);
+            let after = |start: u64| start.saturating_add(BLOCK).min(self.seeds.end);
+            // Seeds may reach up to the last number there is: adding to it would begin anew at 0.
+            let taken = next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |start| {
+                (start < self.seeds.end).then(|| after(start))
+            });
+            let Ok(start) = taken else { return };
+            let end = after(start);
             let block = (start..end).map(|seed| bench.run(seed)).collect();
             if sender.send((start, block)).is_err() {
                 return;
@@ -125,6 +132,7 @@ struct Bench {
     drawer: Drawer,
     world: World,
     judge: Judge,
+    hash: RunHash,
     fail_on: Severity,
 }
 
@@ -135,6 +143,7 @@ impl Bench {
             setup,
             world: World::new(),
             judge: Judge::new(),
+            hash: RunHash::default(),
             fail_on,
         }
     }
@@ -164,18 +173,9 @@ impl Bench {
         };
         self.world.run(&case, chooser);
         let recording = &self.world.recording;
-        let verdicts = self.judge.judge(recording, &case.declared(), case.subject, Transport::Stdio);
-        let mut hash = RunHash::of(recording);
-        let mut contested = Vec::new();
-        for (id, verdict) in verdicts.iter() {
-            // Whatever is not in the hash is not applicable; most checks are, in any one run.
-            if verdict.outcome != Outcome::NotApplicable {
-                hash.verdict(id, verdict.outcome, &verdict.evidence);
-            }
-            if verdict.outcome == Outcome::Contested {
-                contested.push((id, verdict.observed));
-            }
-        }
+        let verdicts = self.judge.judge(recording, &case.declared, case.subject, Transport::Stdio);
+        let hash = hash_of(&mut self.hash, recording, verdicts);
+        let contested = verdicts.iter().filter(|(_, verdict)| verdict.outcome == Outcome::Contested);
         let end = recording.events().iter().rev().find_map(|event| match event.kind {
             Kind::Failed => Some("failed with a reason"),
             Kind::Called(true) => Some("connected"),
@@ -184,11 +184,12 @@ impl Bench {
         });
         Ran {
             seed,
-            hash: hash.finish(),
+            hash,
             server,
+            reached: self.world.reached(),
             end: end.unwrap_or("ended otherwise"),
             finding: verdicts.finding_at(self.fail_on).map(Box::new),
-            contested,
+            contested: contested.map(|(id, verdict)| (id, verdict.observed)).collect(),
             unstable: false,
             broken: None,
         }
@@ -201,6 +202,7 @@ impl Ran {
             seed,
             hash: 0,
             server: 0,
+            reached: States::default(),
             end: "not run",
             finding: None,
             contested: Vec::new(),
@@ -236,7 +238,7 @@ impl Merge {
     fn add(&mut self, start: u64, block: Vec<Ran>) -> bool {
         self.waiting.insert(start, block);
         while let Some(block) = self.waiting.remove(&self.next) {
-            self.next += BLOCK;
+            self.next = self.next.saturating_add(BLOCK);
             for ran in block {
                 if !self.take(ran) {
                     return false;
@@ -251,6 +253,9 @@ impl Merge {
         progress.runs += 1;
         self.hash.run(ran.hash);
         progress.servers.insert(ran.server);
+        for state in ran.reached.iter() {
+            *progress.states.entry(state).or_default() += 1;
+        }
         *progress.ends.entry(ran.end).or_default() += 1;
         for (id, observed) in ran.contested {
             progress.contested.entry(id).or_default().insert(observed);

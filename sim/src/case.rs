@@ -49,6 +49,8 @@ pub struct Case {
     pub subject: Subject,
     /// The client.
     pub client: ClientSide,
+    /// What the client says of itself: see [`ClientSide::declared`].
+    pub declared: Arc<Declared>,
     /// The server.
     pub server: ServerSide,
 }
@@ -79,12 +81,17 @@ impl Case {
         let written: WrittenServer =
             serde_json::from_value(server).map_err(|error| format!("its `server`: {error}"))?;
         let played = Arc::new(Played::new(written.persona).map_err(|error| format!("its persona: {error}"))?);
-        Ok(Self { subject, client, server: ServerSide { played, deviations: written.deviations } })
+        let client: ClientSide = client;
+        let declared = Arc::new(client.declared());
+        let server = ServerSide { played, deviations: written.deviations };
+        Ok(Self { subject, client, declared, server })
     }
+}
 
-    /// What the sides say of themselves.
+impl ClientSide {
+    /// What the client says of itself, for the judge.
     pub fn declared(&self) -> Declared {
-        let ClientSide::Machine { policy, .. } = &self.client else {
+        let Self::Machine { policy, .. } = self else {
             return Declared {
                 mode: DeclaredMode::Unknown,
                 modern: None,
@@ -93,6 +100,7 @@ impl Case {
                 reports: false,
             };
         };
+        let offered = policy.offered();
         let names = |list: &[ProtocolVersion]| Some(list.iter().map(|v| v.as_str().to_owned()).collect());
         let mode = match &policy.mode {
             Mode::Legacy => DeclaredMode::Legacy,
@@ -102,8 +110,8 @@ impl Case {
         };
         Declared {
             mode,
-            modern: names(&policy.preferences.modern),
-            legacy: names(&policy.preferences.legacy),
+            modern: names(&offered.modern),
+            legacy: names(&offered.legacy),
             longest_wait_us: Some(policy.probe_timeout_us.max(policy.request_timeout_us)),
             reports: true,
         }

@@ -3,6 +3,7 @@
 //! Every field is drawn through the chooser, 0 being the simplest; a run first draws what is in play at all (swarm).
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU8;
 use std::sync::Arc;
 
 use mcp_parley_mock_clients::Opening;
@@ -14,7 +15,7 @@ use mcp_parley_negotiation::client::{
 };
 use mcp_parley_negotiation::gate::GateDeviations;
 use mcp_parley_negotiation::version::{Era, LATEST_LEGACY, LATEST_MODERN, Preferences, ProtocolVersion};
-use mcp_parley_trace::Subject;
+use mcp_parley_trace::{Declared, Subject};
 
 use crate::case::{Case, ClientSide, ServerSide};
 use crate::chooser::{Chooser, Site};
@@ -42,6 +43,9 @@ pub struct Drawer {
     setup: Arc<Setup>,
     made: BTreeMap<(u32, Vec<u32>), Arc<Played>>,
     default_policy: Arc<ClientPolicy>,
+    preferences: [Preferences; 4],
+    /// What a client says of itself, by its mode, its preferences and its time-out.
+    declared: BTreeMap<(u32, u32, u64), Arc<Declared>>,
     choices: Vec<u32>,
 }
 
@@ -51,7 +55,14 @@ const KEPT: usize = 4096;
 impl Drawer {
     /// Draws from this setup.
     pub fn new(setup: Arc<Setup>) -> Self {
-        Self { setup, made: BTreeMap::new(), default_policy: Arc::default(), choices: Vec::new() }
+        Self {
+            setup,
+            made: BTreeMap::new(),
+            default_policy: Arc::default(),
+            preferences: [0, 1, 2, 3].map(preferences),
+            declared: BTreeMap::new(),
+            choices: Vec::new(),
+        }
     }
 
     /// Draws a case. The number of the persona is given for progress.
@@ -64,14 +75,16 @@ impl Drawer {
         let played = self.played(&setup, at, chooser)?;
         let openings = u32::try_from(setup.openings.len()).unwrap_or(0);
         let opening = if openings == 0 { 0 } else { chooser.choose(Site::Opening, openings + 2) };
-        let client = match opening.checked_sub(2).and_then(|at| setup.openings.get(at as usize)) {
-            Some(opening) => ClientSide::Opening(Arc::clone(opening)),
-            None => {
-                ClientSide::Machine { policy: self.policy(&setup, chooser), deviations: setup.client.clone() }
+        let (client, declared) = match opening.checked_sub(2).and_then(|at| setup.openings.get(at as usize)) {
+            Some(opening) => {
+                let client = ClientSide::Opening(Arc::clone(opening));
+                let declared = Arc::new(client.declared());
+                (client, declared)
             }
+            None => self.machine(&setup, chooser),
         };
         let server = ServerSide { played, deviations: setup.server.clone() };
-        Ok((Case { subject: setup.subject, client, server }, at))
+        Ok((Case { subject: setup.subject, client, declared, server }, at))
     }
 
     fn played(&mut self, setup: &Setup, at: u32, chooser: &mut impl Chooser) -> Result<Arc<Played>, String> {
@@ -95,22 +108,31 @@ impl Drawer {
         Ok(played)
     }
 
-    fn policy(&self, setup: &Setup, chooser: &mut impl Chooser) -> Arc<ClientPolicy> {
-        let mode = match &setup.mode {
-            Some(mode) => mode.clone(),
-            None => mode(chooser.choose(Site::Mode, 8)),
+    fn machine(&mut self, setup: &Setup, chooser: &mut impl Chooser) -> (ClientSide, Arc<Declared>) {
+        let (mode_choice, mode) = match &setup.mode {
+            Some(mode) => (u32::MAX, mode.clone()),
+            None => {
+                let choice = chooser.choose(Site::Mode, 8);
+                (choice, mode(choice))
+            }
         };
         let preferences = chooser.choose(Site::Preferences, 4);
         let in_play = chooser.choose(Site::PolicyInPlay, 2) == 1;
-        if mode == Mode::Auto && preferences == 0 && !in_play {
-            return Arc::clone(&self.default_policy);
-        }
-        let mut policy =
-            ClientPolicy { mode, preferences: self::preferences(preferences), ..ClientPolicy::default() };
-        if in_play {
-            vary(&mut policy, chooser);
-        }
-        Arc::new(policy)
+        let policy = if mode == Mode::Auto && preferences == 0 && !in_play {
+            Arc::clone(&self.default_policy)
+        } else {
+            let chosen = self.preferences[preferences as usize % self.preferences.len()].clone();
+            let mut policy = ClientPolicy { mode, preferences: chosen, ..(*self.default_policy).clone() };
+            if in_play {
+                vary(&mut policy, chooser);
+            }
+            Arc::new(policy)
+        };
+        let key = (mode_choice, preferences, policy.probe_timeout_us);
+        let client = ClientSide::Machine { policy, deviations: setup.client.clone() };
+        let declared = self.declared.entry(key).or_insert_with(|| Arc::new(client.declared()));
+        let declared = Arc::clone(declared);
+        (client, declared)
     }
 }
 
@@ -158,7 +180,8 @@ fn vary(policy: &mut ClientPolicy, chooser: &mut impl Chooser) {
     policy.missing_result_type = pick(MissingResultType::ALL, chooser);
     policy.initialize_refused = pick(InitializeRefused::ALL, chooser);
     policy.early_request = pick(EarlyRequest::ALL, chooser);
-    policy.corrective_retries = [2, 1, 3][chooser.choose(Site::Policy, 3) as usize];
+    let beyond_one = [1, 0, 2][chooser.choose(Site::Policy, 3) as usize];
+    policy.corrective_retries = NonZeroU8::MIN.saturating_add(beyond_one);
     policy.probe_timeout_us = [5_000_000, 1_000_000, 12_000_000][chooser.choose(Site::Policy, 3) as usize];
     policy.cached_era =
         [None, None, None, Some(Era::Legacy), Some(Era::Modern)][chooser.choose(Site::Policy, 5) as usize];

@@ -1,6 +1,6 @@
 //! One run in full: from a seed or from a trace file, with its decision log, verdicts and hash.
 
-use mcp_parley_oracle::{Finding, Judge, Severity};
+use mcp_parley_oracle::{Finding, Judge, Severity, Verdicts};
 use mcp_parley_trace::{Decision, Footer, Header, Origin, Outcome, Recording, RunHash, SCHEMA, Transport};
 
 use crate::case::Case;
@@ -54,24 +54,22 @@ fn with_decisions(mut run: FullRun, decisions: Vec<Decision>) -> FullRun {
     run
 }
 
+/// The hash of a judged run. A verdict that is not in it is *not applicable*; most are, in any one run.
+pub(crate) fn hash_of(hash: &mut RunHash, recording: &Recording, verdicts: &Verdicts) -> u128 {
+    hash.begin(recording);
+    for (id, verdict) in verdicts.iter().filter(|(_, verdict)| verdict.outcome != Outcome::NotApplicable) {
+        hash.verdict(id, verdict.outcome, &verdict.evidence);
+    }
+    hash.finish()
+}
+
 fn full<C: Chooser>(case: &Case, chooser: C, origin: Origin, fail_on: Severity) -> (FullRun, C) {
     let mut world = World::new();
     let chooser = world.run(case, chooser);
-    let declared = case.declared();
     let mut judge = Judge::new();
-    let verdicts = judge.judge(&world.recording, &declared, case.subject, Transport::Stdio);
-    let mut hash = RunHash::of(&world.recording);
-    for (id, verdict) in verdicts.iter() {
-        // Whatever is not in the hash is not applicable; most checks are, in any one run.
-        if verdict.outcome != Outcome::NotApplicable {
-            hash.verdict(id, verdict.outcome, &verdict.evidence);
-        }
-    }
-    let footer = Footer {
-        rulings: verdicts.rulings(),
-        decisions: Vec::new(),
-        hash: format!("{:032x}", hash.finish()),
-    };
+    let verdicts = judge.judge(&world.recording, &case.declared, case.subject, Transport::Stdio);
+    let hash = hash_of(&mut RunHash::default(), &world.recording, verdicts);
+    let footer = Footer { rulings: verdicts.rulings(), decisions: Vec::new(), hash: format!("{hash:032x}") };
     let header = Header {
         schema: SCHEMA.into(),
         tool: concat!("mcp-parley ", env!("CARGO_PKG_VERSION")).into(),
@@ -79,7 +77,7 @@ fn full<C: Chooser>(case: &Case, chooser: C, origin: Origin, fail_on: Severity) 
         subject: case.subject,
         transport: Transport::Stdio,
         origin,
-        declared,
+        declared: (*case.declared).clone(),
         client: case.client_value(),
         server: case.server_value(),
     };

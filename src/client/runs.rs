@@ -88,7 +88,7 @@ async fn again(
 /// Runs these, in their order whatever the order in which they end.
 async fn several(args: &ClientArgs, runs: &[Run<'_>]) -> Result<Vec<Driven>, Failure> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let jobs = args.jobs.unwrap_or(RUNS_PER_CORE * cores).max(1);
+    let jobs = args.jobs.unwrap_or(RUNS_PER_CORE * cores);
     let starts = Arc::new(Semaphore::new(cores));
     let bar = bar(runs.len());
     let mut waiting: VecDeque<(usize, &Run<'_>)> = (0..).zip(runs).collect();

@@ -50,6 +50,8 @@ pub enum Kind {
     SpawnFailed,
     /// Any: it handed these bytes to the channel, in one piece.
     Write,
+    /// Server: it wrote these bytes on its standard error.
+    Stderr,
     /// Any: it took these bytes from the channel, in one piece.
     Read,
     /// Client: it closed the server's standard input. Server: it closed its standard output.
@@ -147,6 +149,11 @@ impl Recording {
     /// The bytes of an event of this recording; empty if it has none.
     pub fn bytes(&self, event: &Event) -> &[u8] {
         self.data.get(event.range()).unwrap_or_default()
+    }
+
+    /// The bytes of all events, one after the other.
+    pub(crate) fn all_bytes(&self) -> &[u8] {
+        &self.data
     }
 
     /// How many bytes all events hold together.

@@ -1,51 +1,66 @@
 //! The hash of a run and of a campaign: XXH3 with 128 bits, value-stable on every platform.
 
-use xxhash_rust::xxh3::Xxh3;
+use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
-use crate::{Channel, Era, Kind, Outcome, Recording};
+use crate::{Channel, Era, Event, Kind, Outcome, Recording};
 
 /// Over every event's time, node, channel, kind and bytes, and every verdict. No name of a mutant or file enters it.
-#[derive(Clone, Default)]
-pub struct RunHash(Xxh3);
+/// Reusable: [`RunHash::begin`] keeps the memory.
+#[derive(Clone, Debug, Default)]
+pub struct RunHash {
+    /// The hash of all bytes of all events, then each event without its bytes, then each verdict.
+    facts: Vec<u8>,
+}
 
 impl RunHash {
     /// The hash of a recording; verdicts are added by [`RunHash::verdict`].
     pub fn of(recording: &Recording) -> Self {
-        let mut hash = Xxh3::new();
+        let mut hash = Self::default();
+        hash.begin(recording);
+        hash
+    }
+
+    /// Forgets everything and begins with a recording.
+    pub fn begin(&mut self, recording: &Recording) {
+        self.facts.clear();
+        self.facts.extend_from_slice(&xxh3_128(recording.all_bytes()).to_le_bytes());
         for event in recording.events() {
-            let (channel, number) = match event.channel {
-                Channel::None => (0, 0),
-                Channel::Process(n) => (1, n),
-                Channel::Exchange(n) => (2, n),
-            };
-            let (kind, detail) = kind_code(event.kind);
-            let mut fixed = [0_u8; 24];
-            fixed[..8].copy_from_slice(&event.t_us.to_le_bytes());
-            fixed[8] = event.node as u8;
-            fixed[9] = channel;
-            fixed[10] = kind;
-            fixed[12..16].copy_from_slice(&number.to_le_bytes());
-            fixed[16..20].copy_from_slice(&detail.to_le_bytes());
-            fixed[20..24].copy_from_slice(&u32::try_from(event.len()).unwrap_or(u32::MAX).to_le_bytes());
-            hash.update(&fixed);
-            hash.update(recording.bytes(event));
+            self.facts.extend_from_slice(&facts_of(event));
         }
-        Self(hash)
     }
 
     /// Adds one verdict.
     pub fn verdict(&mut self, id: &str, outcome: Outcome, evidence: &[u32]) {
-        self.0.update(id.as_bytes());
-        self.0.update(&[0, outcome as u8]);
+        self.facts.extend_from_slice(id.as_bytes());
+        self.facts.extend_from_slice(&[0, outcome as u8, u8::try_from(evidence.len()).unwrap_or(u8::MAX)]);
         for seq in evidence {
-            self.0.update(&seq.to_le_bytes());
+            self.facts.extend_from_slice(&seq.to_le_bytes());
         }
     }
 
     /// The finished hash.
     pub fn finish(&self) -> u128 {
-        self.0.digest128()
+        xxh3_128(&self.facts)
     }
+}
+
+/// Everything of an event but its bytes; their number tells where they end.
+fn facts_of(event: &Event) -> [u8; 24] {
+    let (channel, number) = match event.channel {
+        Channel::None => (0, 0),
+        Channel::Process(n) => (1, n),
+        Channel::Exchange(n) => (2, n),
+    };
+    let (kind, detail) = kind_code(event.kind);
+    let mut facts = [0_u8; 24];
+    facts[..8].copy_from_slice(&event.t_us.to_le_bytes());
+    facts[8] = event.node as u8;
+    facts[9] = channel;
+    facts[10] = kind;
+    facts[12..16].copy_from_slice(&number.to_le_bytes());
+    facts[16..20].copy_from_slice(&detail.to_le_bytes());
+    facts[20..24].copy_from_slice(&u32::try_from(event.len()).unwrap_or(u32::MAX).to_le_bytes());
+    facts
 }
 
 /// Over the hashes of a campaign's runs, in the order of their seeds.
@@ -84,5 +99,6 @@ fn kind_code(kind: Kind) -> (u8, i32) {
         Kind::FaultsOff => (14, 0),
         Kind::Stuck => (15, 0),
         Kind::End(complete) => (16, i32::from(complete)),
+        Kind::Stderr => (17, 0),
     }
 }

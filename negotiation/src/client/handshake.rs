@@ -1,7 +1,7 @@
 //! While `initialize` is open: the legacy handshake, and the way back when it proves a modern server.
 
 use super::{
-    Belongs, BrokenEnvelope, Event, Failure, InitializeRefused, LateDiscover, Mode, Negotiator, Phase,
+    Belongs, BrokenEnvelope, Event, Failure, InitializeRefused, LateDiscover, Mode, Negotiator, Phase, State,
     UncorrelatedError,
 };
 use crate::classify::{ReplyKind, classify_reply, read_initialize_result};
@@ -15,6 +15,8 @@ impl Negotiator {
     pub(super) fn initialize(&mut self, version: u16) {
         let reused = self.unanswered_probe.filter(|_| self.deviations.reuse_probe_id);
         let id = reused.unwrap_or_else(|| self.take_id());
+        let state = if self.budget.attempts > 0 { State::FallingBack } else { State::Initializing };
+        self.enter(state);
         self.phase = Phase::Initializing { id, version };
         self.deadline = Some(self.now.plus_us(self.policy.request_timeout_us));
         self.write_initialize(id, version);
@@ -85,15 +87,15 @@ impl Negotiator {
     }
 
     fn on_initialize_error(&mut self, line: &[u8], error: ErrorObject<'_>, version: u16) {
-        if self.policy.mode == Mode::Auto && self.budget.returns > 0 {
-            if let Some(next) = self.modern_after_all(line) {
-                self.budget.returns -= 1;
-                return self.probe(next);
-            }
+        if self.policy.mode == Mode::Auto && self.budget.returns > 0 && !self.offered.modern.is_empty() {
             if self.policy.late_discover == LateDiscover::UpgradeBeforeUse
                 && let Some(late) = self.late.and_then(|at| self.offered.modern.get(usize::from(at)))
             {
                 return self.settle(Era::Modern, late.clone());
+            }
+            if let Some(next) = self.modern_after_all(line) {
+                self.budget.returns -= 1;
+                return self.probe(next);
             }
             // ERA-12: what an earlier connection had learned is wrong.
             if self.policy.cached_era == Some(Era::Legacy) && self.budget.attempts == 0 {

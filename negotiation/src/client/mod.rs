@@ -21,6 +21,7 @@ mod handshake;
 mod io;
 mod policy;
 mod probe;
+mod state;
 mod wire;
 
 use std::collections::VecDeque;
@@ -36,6 +37,7 @@ pub use policy::{
     InvalidParams, LateDiscover, LegacyMeta, MissingResultType, Mode, Noise, OddUnsupported, OtherSuccess,
     ProbeExit, UncorrelatedError,
 };
+pub use state::{State, States};
 
 use crate::envelope::Id;
 use crate::issue::IssueSink;
@@ -54,6 +56,8 @@ pub struct Negotiator {
     limits: Limits,
     now: Time,
     phase: Phase,
+    state: State,
+    reached: States,
     process: Process,
     /// How the process in use is opened once it is up.
     opening: Opening,
@@ -125,8 +129,8 @@ enum Belongs {
 impl Negotiator {
     /// A machine that has not been started.
     pub fn new(policy: Arc<ClientPolicy>) -> Self {
-        let offered = offered(&policy);
-        let corrections = policy.corrective_retries;
+        let offered = policy.offered();
+        let corrections = policy.corrective_retries.get();
         Self {
             policy,
             offered,
@@ -134,6 +138,8 @@ impl Negotiator {
             limits: Limits::DEFAULT,
             now: Time::ZERO,
             phase: Phase::Idle,
+            state: State::Idle,
+            reached: States::of(State::Idle),
             process: Process(0),
             opening: Opening::Probe,
             lines: Lines::new(),
@@ -166,6 +172,19 @@ impl Negotiator {
         self
     }
 
+    /// Becomes a new machine with these faults, and keeps the memory of the old one.
+    #[cfg(feature = "deviations")]
+    pub fn renew(&mut self, policy: Arc<ClientPolicy>, deviations: ClientDeviations) {
+        let (mut lines, mut queue, mut bytes) = Default::default();
+        std::mem::swap(&mut self.lines, &mut lines);
+        std::mem::swap(&mut self.queue, &mut queue);
+        std::mem::swap(&mut self.bytes, &mut bytes);
+        lines.clear();
+        queue.clear();
+        bytes.clear();
+        *self = Self { lines, queue, bytes, ..Self::new(policy).with_deviations(deviations) };
+    }
+
     /// Tells the machine what happened at `now`.
     ///
     /// # Errors
@@ -188,7 +207,7 @@ impl Negotiator {
             }
             Input::Shutdown => {
                 self.now = now;
-                self.finish();
+                self.finish(State::Closed);
             }
             Input::Up(process) => {
                 self.known(process)?;
@@ -241,27 +260,20 @@ impl Negotiator {
         self.phase == Phase::Done
     }
 
-    /// What the machine is doing, in one word, for progress and coverage.
-    pub fn state(&self) -> &'static str {
-        match &self.phase {
-            Phase::Idle => "idle",
-            Phase::Spawning => "spawning",
-            Phase::Probing { .. } => "probing",
-            Phase::Initializing { .. } => "initializing",
-            Phase::Settled { era: Era::Legacy, .. } => "settled-legacy",
-            Phase::Settled { era: Era::Modern, .. } => "settled-modern",
-            Phase::Done => "done",
-        }
+    /// True while an era is spoken: a call is possible.
+    pub fn is_settled(&self) -> bool {
+        matches!(self.phase, Phase::Settled { .. })
     }
 
     fn start(&mut self) {
-        let cached_legacy = self.policy.cached_era == Some(Era::Legacy) && self.policy.mode == Mode::Auto;
-        self.opening = match &self.policy.mode {
-            Mode::Legacy => Opening::Initialize,
-            Mode::Pin(_) if self.offered.modern.is_empty() => Opening::Initialize,
-            _ if cached_legacy => Opening::Initialize,
-            _ => Opening::Probe,
-        };
+        let (modern, legacy) = (!self.offered.modern.is_empty(), !self.offered.legacy.is_empty());
+        if !modern && !legacy {
+            self.phase = Phase::Done;
+            self.enter(State::NothingOffered);
+            return self.event(Event::Failed(Failure::NothingOffered));
+        }
+        let cached_legacy = modern && legacy && self.policy.cached_era == Some(Era::Legacy);
+        self.opening = if modern && !cached_legacy { Opening::Probe } else { Opening::Initialize };
         if cached_legacy {
             self.event(Event::Downgraded(Evidence::Cached));
         }
@@ -374,8 +386,13 @@ impl Negotiator {
 
     fn spawn(&mut self, process: Process, reason: SpawnReason) {
         self.process = process;
-        self.lines = Lines::new();
+        self.lines.clear();
         self.unanswered_probe = None;
+        self.enter(match reason {
+            _ if self.opening == Opening::Resume => State::Resumed,
+            SpawnReason::Start => State::Starting,
+            SpawnReason::Restart => State::Restarting,
+        });
         if self.opening != Opening::Resume {
             self.phase = Phase::Spawning;
         }
@@ -390,17 +407,23 @@ impl Negotiator {
         self.deadline = None;
         self.event(Event::EraLearned(era));
         self.event(Event::Settled(era, version.clone()));
+        self.enter(match era {
+            Era::Legacy => State::SettledLegacy,
+            Era::Modern => State::SettledModern,
+        });
         self.phase = Phase::Settled { era, version };
         self.send_open_call();
     }
 
     fn fail(&mut self, failure: Failure) {
+        let state = State::from(&failure);
         self.event(Event::Failed(failure));
-        self.finish();
+        self.finish(state);
     }
 
-    fn finish(&mut self) {
+    fn finish(&mut self, state: State) {
         if self.phase != Phase::Done {
+            self.enter(state);
             self.queue.push_back(Output::Close(self.process));
         }
         self.phase = Phase::Done;
@@ -437,19 +460,5 @@ impl Negotiator {
     /// Puts a message that was appended to `bytes` from `start` on into the queue.
     fn send(&mut self, range: Range<usize>) {
         self.queue.push_back(Output::Write(self.process, range));
-    }
-}
-
-fn offered(policy: &ClientPolicy) -> Preferences {
-    match &policy.mode {
-        Mode::Pin(version) => {
-            let legacy = policy.preferences.legacy.contains(version) || version.era() == Some(Era::Legacy);
-            let (mut modern, mut old) = (Vec::new(), Vec::new());
-            if legacy { &mut old } else { &mut modern }.push(version.clone());
-            Preferences { modern, legacy: old }
-        }
-        Mode::Legacy => Preferences { modern: Vec::new(), legacy: policy.preferences.legacy.clone() },
-        Mode::Modern => Preferences { modern: policy.preferences.modern.clone(), legacy: Vec::new() },
-        Mode::Auto => policy.preferences.clone(),
     }
 }

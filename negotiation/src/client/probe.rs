@@ -3,7 +3,7 @@
 use super::{
     AfterModernError, BadHint, Belongs, BrokenEnvelope, CancelProbe, DownKind, EarlyRequest, Event, Evidence,
     Failure, InvalidParams, MissingResultType, Mode, Negotiator, OddUnsupported, Opening, OtherSuccess,
-    Phase, ProbeExit, UncorrelatedError,
+    Phase, ProbeExit, State, UncorrelatedError,
 };
 use crate::classify::{Discovered, Listed, ReplyKind, ResultType, Unsupported, classify_reply};
 use crate::codes;
@@ -13,6 +13,11 @@ impl Negotiator {
     /// Sends a probe for the modern version at this place of the preferences.
     pub(super) fn probe(&mut self, version: u16) {
         let id = self.take_id();
+        self.enter(match self.phase {
+            Phase::Initializing { .. } => State::ComingBack,
+            _ if self.budget.attempts > 0 => State::ProbingAgain,
+            _ => State::Probing,
+        });
         self.budget.attempts = self.budget.attempts.saturating_add(1);
         self.phase = Phase::Probing { id, version };
         self.deadline = Some(self.now.plus_us(self.policy.probe_timeout_us));
@@ -20,12 +25,7 @@ impl Negotiator {
     }
 
     pub(super) fn on_probe_line(&mut self, line: &[u8], id: i64, version: u16) {
-        let offered = std::mem::replace(
-            &mut self.offered,
-            crate::version::Preferences { modern: Vec::new(), legacy: Vec::new() },
-        );
-        let reply = classify_reply(line, &offered, &self.limits, &mut self.issues);
-        self.offered = offered;
+        let reply = classify_reply(line, &self.offered, &self.limits, &mut self.issues);
         match reply.kind {
             ReplyKind::Request(method) => {
                 if self.policy.early_request == EarlyRequest::AnswerPing && method.eq_str("ping") {

@@ -42,6 +42,17 @@ pub enum GateInput<'a> {
     Bytes(&'a [u8]),
     /// One whole message: a line without its newline, or an HTTP body.
     Message(&'a [u8]),
+    /// The same, where the caller has read it already.
+    Read {
+        /// The message.
+        bytes: &'a [u8],
+        /// What [`read_message`] says of it.
+        message: &'a Message<'a>,
+        /// The issues that it found.
+        issues: &'a IssueSink,
+    },
+    /// One member of a [`Gate::batch`], for a caller that answers each by itself.
+    Member(&'a [u8]),
     /// Standard input has ended. A last line without its newline is no message (STDIO-01), and dropped.
     Eof,
 }
@@ -100,6 +111,17 @@ impl Gate {
         self
     }
 
+    /// Becomes a new gate with these faults, and keeps the memory of the old one.
+    #[cfg(feature = "deviations")]
+    pub fn renew(&mut self, prepared: Arc<Prepared>, deviations: GateDeviations) {
+        self.out.renew(prepared.policy.unreadable_id);
+        self.out.other_id_type = deviations.other_id_type;
+        self.lines.clear();
+        self.issues.clear();
+        (self.prepared, self.deviations) = (prepared, deviations);
+        (self.now, self.session, self.was_modern, self.ended) = (Time::ZERO, None, false, false);
+    }
+
     /// Tells the gate what happened. It decides by content alone; the time must only not run back, as in the client.
     ///
     /// # Errors
@@ -116,6 +138,11 @@ impl Gate {
         match input {
             GateInput::Bytes(bytes) => self.on_bytes(bytes),
             GateInput::Message(message) => self.on_message(message),
+            GateInput::Read { bytes, message, issues } => {
+                self.issues.copy_from(issues);
+                self.on_any(bytes, message);
+            }
+            GateInput::Member(member) => self.on_member(member),
             GateInput::Eof => {
                 self.ended = true;
                 self.out.exit();
@@ -151,14 +178,17 @@ impl Gate {
         &self.prepared.policy
     }
 
-    /// Notifications and responses are never answered (BASE-11), nor is a blank line, which is no message (AMB-07).
     fn on_message(&mut self, message: &[u8]) {
-        if message.trim_ascii().is_empty() {
-            return;
-        }
-        match self.read(message) {
+        let read = self.read(message);
+        self.on_any(message, &read);
+    }
+
+    /// Notifications and responses are never answered (BASE-11), nor is a blank line, which is no message (AMB-07).
+    fn on_any(&mut self, message: &[u8], read: &Message<'_>) {
+        match read {
             Message::Batch => self.on_batch(message),
-            read => self.on_read(message, &read),
+            Message::NotJson if message.trim_ascii().is_empty() => {}
+            read => self.on_read(message, read),
         }
     }
 

@@ -60,6 +60,14 @@ impl Outbox {
         Self { queue: VecDeque::new(), bytes: Vec::new(), unreadable_id, other_id_type: false }
     }
 
+    /// As new, in the memory of before.
+    #[cfg(feature = "deviations")]
+    pub(super) fn renew(&mut self, unreadable_id: UnreadableId) {
+        self.queue.clear();
+        self.bytes.clear();
+        (self.unreadable_id, self.other_id_type) = (unreadable_id, false);
+    }
+
     pub(super) fn poll(&mut self, buf: &mut Vec<u8>) -> Option<GateOutput> {
         match self.queue.pop_front() {
             Some(GateOutput::Write(range)) => {

@@ -1,12 +1,22 @@
 //! Is it JSON, within the limits, and where does it stop being so? One pass, no recursion, no allocation.
 
-use super::{Raw, end_of_plain};
+use super::{Raw, RawStr, end_of_plain};
 use crate::issue::{IssueId, IssueSink};
 use crate::limits::Limits;
 
 /// The one value that a message consists of, or `None` with the issue that says why there is none. A byte-order mark, a
 /// final carriage return and lone surrogates are issues too, but the message is read all the same (AMB-07).
 pub fn check<'a>(bytes: &'a [u8], limits: &Limits, issues: &mut IssueSink) -> Option<Raw<'a>> {
+    check_noting(bytes, limits, issues, &mut Noted::default())
+}
+
+/// Like [`check`]; also notes where the members of an object are, which saves the reader of a message a second pass.
+pub(crate) fn check_noting<'a>(
+    bytes: &'a [u8],
+    limits: &Limits,
+    issues: &mut IssueSink,
+    noted: &mut Noted<'a>,
+) -> Option<Raw<'a>> {
     if bytes.len() > limits.message_bytes {
         issues.push(IssueId::TooLong, limits.message_bytes);
         return None;
@@ -25,13 +35,62 @@ pub fn check<'a>(bytes: &'a [u8], limits: &Limits, issues: &mut IssueSink) -> Op
         issues.push(IssueId::CarriageReturn, bytes.len() - 1);
     }
     let start = start_of_value(bytes);
-    let mut checker = Checker { bytes, at: start, depth: 0, objects: [0; WORDS], issues };
+    let spans = Spans::default();
+    let mut checker = Checker { bytes, at: start, depth: 0, objects: [0; WORDS], spans, issues };
     match checker.message(limits.depth.min(Limits::MAX_DEPTH)) {
-        Ok(end) => text.get(start..end).map(|text| Raw { text }),
+        Ok(end) => {
+            noted.take(text, &checker.spans);
+            text.get(start..end).map(|text| Raw { text })
+        }
         Err(Stop { id, at }) => {
             issues.push(id, at);
             None
         }
+    }
+}
+
+/// As many members are noted: a message has no more.
+const NOTED: usize = 8;
+
+/// The members of the outermost object in order, unless there are too many.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Noted<'a> {
+    members: [Option<(RawStr<'a>, Raw<'a>)>; NOTED],
+    too_many: bool,
+}
+
+impl<'a> Noted<'a> {
+    /// `None` if there were too many to note.
+    pub(crate) fn members(&self) -> Option<impl Iterator<Item = (RawStr<'a>, Raw<'a>)> + use<'a>> {
+        (!self.too_many).then(|| self.members.into_iter().flatten())
+    }
+
+    fn take(&mut self, text: &'a str, spans: &Spans) {
+        self.too_many = spans.count > NOTED;
+        for (slot, span) in self.members.iter_mut().zip(spans.kept.iter().take(spans.count)) {
+            let key = text.get(span.key.0..span.key.1).map(RawStr::of);
+            let value = text.get(span.value.0..span.value.1).map(|text| Raw { text });
+            *slot = key.zip(value);
+        }
+    }
+}
+
+/// From where to where the name and the value of a member are.
+#[derive(Clone, Copy, Default)]
+struct Span {
+    key: (usize, usize),
+    value: (usize, usize),
+}
+
+#[derive(Default)]
+struct Spans {
+    kept: [Span; NOTED],
+    count: usize,
+}
+
+impl Spans {
+    fn last(&mut self) -> Option<&mut Span> {
+        self.kept.get_mut(self.count.checked_sub(1)?)
     }
 }
 
@@ -59,63 +118,31 @@ struct Checker<'a, 's> {
     depth: usize,
     /// One bit a level: is it an object?
     objects: [u64; WORDS],
+    spans: Spans,
     issues: &'s mut IssueSink,
-}
-
-/// What may come next.
-#[derive(Clone, Copy)]
-enum Expect {
-    Value,
-    ValueOrClose,
-    Key,
-    KeyOrClose,
-    CommaOrClose,
 }
 
 impl Checker<'_, '_> {
     /// The offset after the one value.
     fn message(&mut self, max_depth: usize) -> Result<usize, Stop> {
-        let mut expect = Expect::Value;
         loop {
             self.skip_blanks();
-            expect = match (expect, self.peek()) {
-                (Expect::Key | Expect::KeyOrClose, Some(b'"')) => {
-                    self.string()?;
-                    self.skip_blanks();
-                    self.byte(b':')?;
-                    Expect::Value
-                }
-                (Expect::KeyOrClose | Expect::CommaOrClose, Some(b'}')) if self.in_object() => self.close(),
-                (Expect::ValueOrClose | Expect::CommaOrClose, Some(b']')) if !self.in_object() => {
-                    self.close()
-                }
-                (Expect::CommaOrClose, Some(b',')) => {
-                    self.at += 1;
-                    if self.in_object() { Expect::Key } else { Expect::Value }
-                }
-                (Expect::Value | Expect::ValueOrClose, Some(bracket @ (b'{' | b'['))) => {
-                    self.open(bracket == b'{', max_depth)?
-                }
-                (Expect::Value | Expect::ValueOrClose, Some(first)) => {
-                    self.scalar(first)?;
-                    Expect::CommaOrClose
-                }
-                _ => return Err(self.stop()),
+            let opened = match self.peek() {
+                Some(bracket @ (b'{' | b'[')) => self.open(bracket == b'{', max_depth)?,
+                Some(first) => self.scalar(first).map(|()| false)?,
+                None => return Err(self.stop()),
             };
-            if self.depth == 0 {
-                let end = self.at;
-                self.skip_blanks();
-                return if self.peek().is_none() { Ok(end) } else { Err(self.stop()) };
+            if opened {
+                continue;
+            }
+            if let Some(end) = self.behind_value()? {
+                return Ok(end);
             }
         }
     }
 
-    fn in_object(&self) -> bool {
-        let level = self.depth.saturating_sub(1);
-        self.objects.get(level / 64).is_some_and(|word| word >> (level % 64) & 1 == 1)
-    }
-
-    fn open(&mut self, object: bool, max_depth: usize) -> Result<Expect, Stop> {
+    /// Opens a container and goes to its first value; false if it has none.
+    fn open(&mut self, object: bool, max_depth: usize) -> Result<bool, Stop> {
         let level = self.depth;
         let Some(word) = self.objects.get_mut(level / 64).filter(|_| level < max_depth) else {
             return Err(Stop { id: IssueId::TooDeep, at: self.at });
@@ -123,13 +150,73 @@ impl Checker<'_, '_> {
         *word = *word & !(1 << (level % 64)) | u64::from(object) << (level % 64);
         self.depth += 1;
         self.at += 1;
-        Ok(if object { Expect::KeyOrClose } else { Expect::ValueOrClose })
+        self.skip_blanks();
+        if self.peek() == Some(if object { b'}' } else { b']' }) {
+            self.close();
+            return Ok(false);
+        }
+        if object {
+            self.key()?;
+        }
+        Ok(true)
     }
 
-    fn close(&mut self) -> Expect {
+    /// Closes what ends here and goes to the next value; the end of the message, if there is none.
+    fn behind_value(&mut self) -> Result<Option<usize>, Stop> {
+        while self.depth > 0 {
+            if self.depth == 1 {
+                let end = self.at;
+                self.spans.last().into_iter().for_each(|span| span.value.1 = end);
+            }
+            self.skip_blanks();
+            let in_object = self.in_object();
+            match self.peek() {
+                Some(b',') => {
+                    self.at += 1;
+                    if in_object {
+                        self.skip_blanks();
+                        self.key()?;
+                    }
+                    return Ok(None);
+                }
+                Some(b'}') if in_object => self.close(),
+                Some(b']') if !in_object => self.close(),
+                _ => return Err(self.stop()),
+            }
+        }
+        let end = self.at;
+        self.skip_blanks();
+        if self.peek().is_none() { Ok(Some(end)) } else { Err(self.stop()) }
+    }
+
+    fn key(&mut self) -> Result<(), Stop> {
+        if self.peek() != Some(b'"') {
+            return Err(self.stop());
+        }
+        let start = self.at;
+        self.string()?;
+        let end = self.at;
+        self.skip_blanks();
+        self.byte(b':')?;
+        if self.depth == 1 {
+            self.skip_blanks();
+            let value = (self.at, self.at);
+            if let Some(span) = self.spans.kept.get_mut(self.spans.count) {
+                *span = Span { key: (start + 1, end - 1), value };
+            }
+            self.spans.count += 1;
+        }
+        Ok(())
+    }
+
+    fn in_object(&self) -> bool {
+        let level = self.depth.saturating_sub(1);
+        self.objects.get(level / 64).is_some_and(|word| word >> (level % 64) & 1 == 1)
+    }
+
+    fn close(&mut self) {
         self.depth -= 1;
         self.at += 1;
-        Expect::CommaOrClose
     }
 
     fn scalar(&mut self, first: u8) -> Result<(), Stop> {
@@ -272,4 +359,33 @@ fn is_not_a_number(text: &[u8]) -> bool {
     let length = unsigned.iter().position(|byte| !byte.is_ascii_alphanumeric()).unwrap_or(unsigned.len());
     let word = unsigned.get(..length).unwrap_or_default();
     ["NaN", "Infinity", "inf"].iter().any(|name| word.eq_ignore_ascii_case(name.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Names, with and without escapes, some of them twice, and blanks wherever they may stand.
+    fn object(members: usize) -> String {
+        let values = ["1", "\"a,}b\"", "{ \"x\" : [1, {}] }", "[]", "null", "\"\\\"\""];
+        let names = ["id", "m\\u0065thod", "a", "id", "b\\\"", ""];
+        let member =
+            |at: usize| format!(" \"{}\" :\t{} ", names[at % names.len()], values[at % values.len()]);
+        format!(" {{{}}} ", (0..members).map(member).collect::<Vec<_>>().join(","))
+    }
+
+    #[test]
+    fn the_members_that_are_noted_are_those_that_a_scan_finds() {
+        for count in 0..=NOTED + 3 {
+            let text = object(count);
+            let mut noted = Noted::default();
+            let value = check_noting(text.as_bytes(), &Limits::DEFAULT, &mut IssueSink::new(), &mut noted);
+            let scanned: Vec<_> = value.into_iter().flat_map(|value| value.members()).collect();
+            assert_eq!(scanned.len(), count, "{text}");
+            match noted.members() {
+                Some(members) => assert_eq!(members.collect::<Vec<_>>(), scanned, "{text}"),
+                None => assert!(count > NOTED, "{text}"),
+            }
+        }
+    }
 }

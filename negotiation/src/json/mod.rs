@@ -10,7 +10,7 @@ mod write;
 use std::borrow::Cow;
 
 pub use check::check;
-pub(crate) use check::start_of_value;
+pub(crate) use check::{Noted, check_noting, start_of_value};
 pub use number::Number;
 pub use pointer::pointer_at;
 pub use write::{write_id, write_string};
@@ -45,6 +45,13 @@ pub struct RawStr<'a> {
     escaped: bool,
 }
 
+/// Why a key is worth a look: see [`Raw::pick`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Odd {
+    Unknown,
+    Duplicate,
+}
+
 impl<'a> Raw<'a> {
     /// The text, without white space around it.
     pub fn text(&self) -> &'a str {
@@ -66,7 +73,7 @@ impl<'a> Raw<'a> {
     /// The string, if it is one.
     pub fn as_str(&self) -> Option<RawStr<'a>> {
         let text = self.text.strip_prefix('"')?.strip_suffix('"')?;
-        Some(RawStr { text, escaped: text.as_bytes().contains(&b'\\') })
+        Some(RawStr::of(text))
     }
 
     /// The number, if it is one.
@@ -103,24 +110,14 @@ impl<'a> Raw<'a> {
         value
     }
 
-    /// The members of these names, in one pass. The last of duplicates counts, as in most parsers. `visit` gets every key,
-    /// and whether it is one of these names for the second time.
+    /// The members of these names, in one pass. The last of duplicates counts, as in most parsers. `visit` gets every key
+    /// that is none of these names, and every one that is for the second time.
     pub(crate) fn pick<const N: usize>(
         &self,
         names: [&str; N],
-        mut visit: impl FnMut(RawStr<'a>, bool),
+        visit: impl FnMut(RawStr<'a>, Odd),
     ) -> [Option<Raw<'a>>; N] {
-        let mut slots = [None; N];
-        for (key, value) in self.members() {
-            let place = names.iter().position(|name| key.eq_str(name));
-            let slot = place.and_then(|at| slots.get_mut(at));
-            visit(key, slot.as_ref().is_some_and(|slot| slot.is_some()));
-            let Some(slot) = slot else { continue };
-            if slot.is_none() || !cfg!(planted = "duplicate-key") {
-                *slot = Some(value);
-            }
-        }
-        slots
+        pick(self.members(), names, visit)
     }
 
     /// Where it starts in the message that it was read from, in bytes. 0 for another message.
@@ -129,7 +126,35 @@ impl<'a> Raw<'a> {
     }
 }
 
+/// See [`Raw::pick`].
+pub(crate) fn pick<'a, const N: usize>(
+    members: impl Iterator<Item = (RawStr<'a>, Raw<'a>)>,
+    names: [&str; N],
+    mut visit: impl FnMut(RawStr<'a>, Odd),
+) -> [Option<Raw<'a>>; N] {
+    let mut slots = [None; N];
+    for (key, value) in members {
+        let place = names.iter().position(|name| key.eq_str(name));
+        let Some(slot) = place.and_then(|at| slots.get_mut(at)) else {
+            visit(key, Odd::Unknown);
+            continue;
+        };
+        if slot.is_some() {
+            visit(key, Odd::Duplicate);
+        }
+        if slot.is_none() || !cfg!(planted = "duplicate-key") {
+            *slot = Some(value);
+        }
+    }
+    slots
+}
+
 impl<'a> RawStr<'a> {
+    /// From the text between the quotes.
+    fn of(text: &'a str) -> Self {
+        Self { text, escaped: text.as_bytes().contains(&b'\\') }
+    }
+
     /// The text between the quotes, as it is written.
     pub fn raw(&self) -> &'a str {
         self.text
@@ -143,7 +168,8 @@ impl<'a> RawStr<'a> {
     /// True if it stands for this text.
     pub fn eq_str(&self, other: &str) -> bool {
         if !self.escaped || cfg!(planted = "escape") {
-            return self.text == other;
+            // The first byte tells most names of one length apart, without a call.
+            return self.text.as_bytes().first() == other.as_bytes().first() && self.text == other;
         }
         self.chars().eq(other.chars())
     }
@@ -250,35 +276,46 @@ impl<'a> Scan<'a> {
 fn end_of_string(bytes: &[u8], start: usize) -> (usize, bool) {
     let (mut at, mut escaped) = (start + 1, false);
     loop {
-        at = end_of_plain(bytes, at);
+        // The text is valid: there are no control characters to look for.
+        at = find(bytes, at, |word| is(word, b'"') | is(word, b'\\'), |byte| matches!(byte, b'"' | b'\\'));
         match bytes.get(at) {
-            Some(b'"') => return (at + 1, escaped),
             Some(b'\\') => (at, escaped) = (at + 2, true),
-            Some(_) => at += 1,
+            Some(_) => return (at + 1, escaped),
             None => return (bytes.len(), escaped),
         }
     }
 }
 
-/// The offset of the next quote, backslash or control character, or the end. Eight bytes a step: most of a message is strings.
+/// The offset of the next quote, backslash or control character, or the end.
 fn end_of_plain(bytes: &[u8], start: usize) -> usize {
-    const LOW: u64 = u64::from_ne_bytes([0x01; 8]);
-    const HIGH: u64 = u64::from_ne_bytes([0x80; 8]);
-    let rest = bytes.get(start..).unwrap_or_default();
-    let (words, tail) = rest.as_chunks::<8>();
-    for (index, word) in words.iter().enumerate() {
-        let word = u64::from_le_bytes(*word);
-        // The high bit of each byte that is zero, or below 0x20; the lowest one set is exact.
-        let zero = |word: u64| word.wrapping_sub(LOW) & !word;
-        let control = word.wrapping_sub(LOW * 0x20) & !word;
-        let is = |byte: u8| zero(word ^ (LOW * u64::from(byte)));
-        let found = (is(b'"') | is(b'\\') | control) & HIGH;
+    let control = |word: u64| word.wrapping_sub(EACH * 0x20) & !word;
+    let words = |word| is(word, b'"') | is(word, b'\\') | control(word);
+    find(bytes, start, words, |byte| matches!(byte, b'"' | b'\\' | 0..0x20))
+}
+
+/// A one in each byte.
+const EACH: u64 = u64::from_ne_bytes([1; 8]);
+
+/// Sets the high bit of each byte that has this value; perhaps also of bytes above the lowest of these.
+fn is(word: u64, byte: u8) -> u64 {
+    let zero_where = word ^ (EACH * u64::from(byte));
+    zero_where.wrapping_sub(EACH) & !zero_where
+}
+
+/// The offset of the first byte that is looked for, or the end. Eight bytes a step: most of a message is strings.
+#[inline(always)]
+fn find(bytes: &[u8], start: usize, marks: impl Fn(u64) -> u64, wanted: impl Fn(u8) -> bool) -> usize {
+    let mut at = start;
+    while let Some(word) = bytes.get(at..).and_then(<[u8]>::first_chunk) {
+        // The lowest mark is exact.
+        let found = marks(u64::from_le_bytes(*word)) & (EACH * 0x80);
         if found != 0 {
-            return start + index * 8 + found.trailing_zeros() as usize / 8;
+            return at + found.trailing_zeros() as usize / 8;
         }
+        at += 8;
     }
-    let is_plain = |byte: &u8| !matches!(byte, b'"' | b'\\' | 0..0x20);
-    bytes.len() - tail.len() + tail.iter().position(|byte| !is_plain(byte)).unwrap_or(tail.len())
+    let tail = bytes.get(at..).unwrap_or_default();
+    tail.iter().position(|byte| wanted(*byte)).map_or(bytes.len(), |found| at + found)
 }
 
 /// The offset after the array or object that starts here.

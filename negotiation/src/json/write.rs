@@ -1,19 +1,27 @@
 //! Writing the little JSON that this crate writes itself.
 
+use super::end_of_plain;
 use crate::envelope::Id;
 
 /// Appends a JSON string literal. Only what must be escaped is.
 pub fn write_string(out: &mut Vec<u8>, text: &str) {
+    let bytes = text.as_bytes();
     out.push(b'"');
-    for byte in text.bytes() {
-        match byte {
-            b'"' | b'\\' => out.extend_from_slice(&[b'\\', byte]),
-            b'\n' => out.extend_from_slice(b"\\n"),
-            b'\r' => out.extend_from_slice(b"\\r"),
-            b'\t' => out.extend_from_slice(b"\\t"),
-            0..0x20 => out.extend_from_slice(&[b'\\', b'u', b'0', b'0', b'0' + (byte >> 4), hex(byte & 15)]),
-            _ => out.push(byte),
+    let mut from = 0;
+    loop {
+        let to = end_of_plain(bytes, from);
+        out.extend_from_slice(bytes.get(from..to).unwrap_or_default());
+        match bytes.get(to) {
+            None => break,
+            Some(byte @ (b'"' | b'\\')) => out.extend_from_slice(&[b'\\', *byte]),
+            Some(b'\n') => out.extend_from_slice(b"\\n"),
+            Some(b'\r') => out.extend_from_slice(b"\\r"),
+            Some(b'\t') => out.extend_from_slice(b"\\t"),
+            Some(byte) => {
+                out.extend_from_slice(&[b'\\', b'u', b'0', b'0', b'0' + (byte >> 4), hex(byte & 15)]);
+            }
         }
+        from = to + 1;
     }
     out.push(b'"');
 }

@@ -1,10 +1,11 @@
 //! The client's end: its inputs, and what its outputs do to the world.
 
+use std::fmt::{Display, Write};
 use std::sync::Arc;
 
 use mcp_parley_mock_clients::Player;
 use mcp_parley_negotiation::Time;
-use mcp_parley_negotiation::client::{Event, Input, Misuse, Negotiator, Output, Process};
+use mcp_parley_negotiation::client::{Event, Input, Misuse, Negotiator, Output, Process, States};
 use mcp_parley_negotiation::version::Era;
 use mcp_parley_trace::{Channel, Era as TraceEra, Kind, Node};
 
@@ -23,13 +24,18 @@ pub(super) enum Client {
 }
 
 impl Client {
-    pub(super) fn new(side: &ClientSide) -> Self {
-        match side {
-            ClientSide::Machine { policy, deviations } => {
+    /// A new client in the memory of an old one, where there is one.
+    pub(super) fn new(side: &ClientSide, old: Option<Self>) -> Self {
+        match (side, old) {
+            (ClientSide::Machine { policy, deviations }, Some(Self::Machine(mut machine))) => {
+                machine.renew(Arc::clone(policy), deviations.clone());
+                Self::Machine(machine)
+            }
+            (ClientSide::Machine { policy, deviations }, _) => {
                 let machine = Negotiator::new(Arc::clone(policy)).with_deviations(deviations.clone());
                 Self::Machine(Box::new(machine))
             }
-            ClientSide::Opening(opening) => Self::Player(Player::new(Arc::clone(opening))),
+            (ClientSide::Opening(opening), _) => Self::Player(Player::new(Arc::clone(opening))),
         }
     }
 
@@ -42,8 +48,16 @@ impl Client {
 
     pub(super) fn is_settled(&self) -> bool {
         match self {
-            Self::Machine(machine) => machine.state().starts_with("settled"),
+            Self::Machine(machine) => machine.is_settled(),
             Self::Player(_) => false,
+        }
+    }
+
+    /// An opening is a list of steps and has no states.
+    pub(super) fn reached(&self) -> States {
+        match self {
+            Self::Machine(machine) => machine.reached(),
+            Self::Player(_) => States::default(),
         }
     }
 
@@ -130,7 +144,8 @@ impl<C: Chooser> Run<'_, C> {
 
     fn client_spawns(&mut self, process: Process) {
         self.record(Node::Client, channel(process), Kind::Spawn, None, &[]);
-        self.world.servers.push(ServerProcess::new(&self.case.server, process.0));
+        let old = self.world.spare.pop();
+        self.world.servers.push(ServerProcess::new(&self.case.server, process.0, old));
         let start = if self.faults { self.chooser.choose(Site::Start, 16) } else { 0 };
         let Case { client, .. } = self.case;
         let slow_us = match client {
@@ -142,7 +157,7 @@ impl<C: Chooser> Run<'_, C> {
             return self.world.queue.at(spawned_at, What::SpawnFailed(process));
         }
         // A process that is slow to start is written to all the same: what it has not read yet waits in the pipe.
-        let boot_us = if start >= 13 { slow_us + TRAVEL_US } else { 0 };
+        let boot_us = if start >= 13 { slow_us.saturating_add(TRAVEL_US) } else { 0 };
         let up_at = spawned_at.plus_us(boot_us);
         if let Some(server) = self.world.servers.get_mut(process.0 as usize) {
             server.last_in = up_at;
@@ -160,20 +175,29 @@ impl<C: Chooser> Run<'_, C> {
     }
 
     fn client_says(&mut self, event: &Event) {
-        let (kind, text) = match event {
+        let mut text = std::mem::take(&mut self.world.text);
+        text.clear();
+        let kind = match event {
             Event::Settled(era, version) => {
-                let era = match era {
+                text.push_str(version.as_str());
+                Kind::Settled(match era {
                     Era::Legacy => TraceEra::Legacy,
                     Era::Modern => TraceEra::Modern,
-                };
-                (Kind::Settled(era), version.as_str().to_owned())
+                })
             }
-            Event::Failed(failure) => (Kind::Failed, failure.to_string()),
-            Event::Downgraded(evidence) => (Kind::Downgraded, evidence.to_string()),
-            Event::Called(good) => (Kind::Called(*good), String::new()),
+            Event::Failed(failure) => {
+                append(&mut text, failure);
+                Kind::Failed
+            }
+            Event::Downgraded(evidence) => {
+                append(&mut text, evidence);
+                Kind::Downgraded
+            }
+            Event::Called(good) => Kind::Called(*good),
             Event::EraLearned(_) | Event::Ignored => return,
         };
         self.record(Node::Client, Channel::None, kind, None, text.as_bytes());
+        self.world.text = text;
         if let Event::Called(_) = event {
             // Some users leave at once; the others stay until nothing more happens.
             if self.chooser.choose(Site::Linger, 2) == 0 {
@@ -183,9 +207,14 @@ impl<C: Chooser> Run<'_, C> {
     }
 
     fn client_sleeps(&mut self, wake: Option<Time>) {
-        self.wake = wake;
-        if let Some(wake) = wake {
+        let before = std::mem::replace(&mut self.wake, wake);
+        if let Some(wake) = wake.filter(|wake| before != Some(*wake)) {
             self.world.queue.at(wake, What::ClientWake);
         }
     }
+}
+
+fn append(text: &mut String, shown: &impl Display) {
+    // Writing to a string cannot fail.
+    let _ = write!(text, "{shown}");
 }

@@ -9,7 +9,7 @@ mod queue;
 mod server;
 
 use mcp_parley_negotiation::Time;
-use mcp_parley_negotiation::client::{DownKind, Input, Process};
+use mcp_parley_negotiation::client::{DownKind, Input, Process, States};
 use mcp_parley_trace::{Channel, Kind, Node, Recording};
 
 use self::client::Client;
@@ -20,6 +20,8 @@ use crate::chooser::{Chooser, Site};
 
 /// No run has more events than this.
 pub const MAX_EVENTS: usize = 600;
+/// As many processes of earlier runs are kept.
+const SPARE: usize = 4;
 /// Faults are drawn up to this event; what comes after must end well.
 const FAULTS_UNTIL: usize = 48;
 
@@ -32,7 +34,13 @@ pub struct World {
     /// Bytes on their way; the queue holds ranges of it.
     wire: Vec<u8>,
     buf: Vec<u8>,
+    /// What the client says of itself.
+    text: String,
     servers: Vec<ServerProcess>,
+    /// Processes of earlier runs, whose memory serves the next ones.
+    spare: Vec<ServerProcess>,
+    /// The client of the last run, whose memory serves the next.
+    client: Option<Client>,
 }
 
 /// One run in progress.
@@ -59,9 +67,10 @@ impl World {
         self.recording.clear();
         self.queue.clear();
         self.wire.clear();
-        self.servers.clear();
+        self.spare.append(&mut self.servers);
+        self.spare.truncate(SPARE);
         let faults = chooser.choose(Site::FaultsInPlay, 3) == 2;
-        let client = Client::new(&case.client);
+        let client = Client::new(&case.client, self.client.take());
         let mut run = Run {
             chooser,
             case,
@@ -75,7 +84,14 @@ impl World {
         };
         run.tell_client(Input::Start);
         run.turn();
-        run.chooser
+        let Run { chooser, client, .. } = run;
+        self.client = Some(client);
+        chooser
+    }
+
+    /// Which states the client's machine was in during the last run.
+    pub fn reached(&self) -> States {
+        self.client.as_ref().map(Client::reached).unwrap_or_default()
     }
 }
 

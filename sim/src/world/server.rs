@@ -16,7 +16,7 @@ use crate::chooser::Chooser;
 /// One server process.
 #[derive(Debug)]
 pub(super) struct ServerProcess {
-    engine: Server,
+    engine: Box<Server>,
     alive: bool,
     /// The pipe is broken; nothing written passes any more.
     pub(super) cut: bool,
@@ -27,8 +27,16 @@ pub(super) struct ServerProcess {
 }
 
 impl ServerProcess {
-    pub(super) fn new(side: &ServerSide, number: u32) -> Self {
-        let engine = Server::start(Arc::clone(&side.played), number).with_deviations(side.deviations.clone());
+    /// A new process in the memory of an old one, where there is one.
+    pub(super) fn new(side: &ServerSide, number: u32, old: Option<Self>) -> Self {
+        let played = Arc::clone(&side.played);
+        let engine = match old {
+            Some(Self { mut engine, .. }) => {
+                engine.renew(played, number, side.deviations.clone());
+                engine
+            }
+            None => Box::new(Server::start(played, number).with_deviations(side.deviations.clone())),
+        };
         Self { engine, alive: false, cut: false, last_in: Time::ZERO, last_out: Time::ZERO, wake: None }
     }
 }
@@ -103,6 +111,12 @@ impl<C: Chooser> Run<'_, C> {
             match output {
                 None => return,
                 Some(ServerOutput::Write(range)) => self.server_writes(process, range, cause),
+                Some(ServerOutput::Stderr(range)) => {
+                    let buf = std::mem::take(&mut self.world.buf);
+                    let bytes = buf.get(range).unwrap_or_default();
+                    self.record(Node::Server, channel(process), Kind::Stderr, cause, bytes);
+                    self.world.buf = buf;
+                }
                 Some(ServerOutput::WakeAt(wake)) => self.server_sleeps(process, wake),
                 Some(ServerOutput::CloseOutput) => {
                     let seq = self.record(Node::Server, channel(process), Kind::Close, cause, &[]);
@@ -129,10 +143,9 @@ impl<C: Chooser> Run<'_, C> {
     }
 
     fn server_sleeps(&mut self, process: Process, wake: Option<Time>) {
-        if let Some(server) = self.server(process) {
-            server.wake = wake;
-        }
-        if let Some(wake) = wake {
+        let Some(server) = self.server(process) else { return };
+        let before = std::mem::replace(&mut server.wake, wake);
+        if let Some(wake) = wake.filter(|wake| before != Some(*wake)) {
             self.world.queue.at(wake, What::ServerWake(process));
         }
     }
