@@ -57,6 +57,20 @@ pub(super) fn stays_modern(story: &Story<'_>) -> Verdict {
     no_initialize_after(story, |_, _| true, "it leaves the modern era although it has met a modern server")
 }
 
+/// ERA-11, where one run over stdio shows it: a process that has agreed on a legacy version is legacy for as long as it lives.
+pub(super) fn remembers_legacy(story: &Story<'_>) -> Verdict {
+    let mut kept = NONE;
+    for request in story.requests().filter(|request| matches!(request.phase, Phase::Shaken | Phase::Session))
+    {
+        if request.method == Method::Discover {
+            let reason = "it probes a process with which it has agreed on a legacy version";
+            return Verdict::broken_by(request, &[], reason);
+        }
+        kept = request.sent;
+    }
+    Verdict::kept(kept, "no request after a handshake")
+}
+
 /// ERA-09. A client that opens with something else may know the era from an earlier connection (ERA-12).
 pub(super) fn probes_first(story: &Story<'_>) -> Verdict {
     if story.declared.mode != Mode::Auto {

@@ -314,7 +314,7 @@ fn a_mutant_without_reports_is_found_by_what_it_sends() {
     breaks("reports: no\nC> $PROBE(1)\nS> $FOUND(2)\nC> $LIST(2)\n", &["PROP-ID"]);
     breaks(
         "C> $PROBE(1)\nS> $ERROR(1)\nC> $INITIALIZE(2)\nS> $AGREED(2)\nC> $READY\nC> $PROBE(3)\n",
-        &["PROP-ONE-ERA"],
+        &["PROP-ONE-ERA", "ERA-11"],
     );
 }
 
@@ -333,6 +333,21 @@ fn endless_probing_is_found_however_it_goes() {
     assert_eq!(broken(&verdicts), ["PROP-RETRY"]);
     let restarts: String = (1..=9).map(|id| format!("C> $PROBE({id})\n-- exit 1\n-- start\n")).collect();
     assert_eq!(broken(&judged(&restarts, View::Both)), ["PROP-RETRY"]);
+}
+
+#[test]
+fn an_answer_under_another_id_and_a_second_one_are_the_servers_fault() {
+    let served = |lines: &str| format!("subject: server\n{lines}");
+    let after = "C> $INITIALIZE(2)\nS> $AGREED(2)\nC> $READY\nC> $BARE(3)\nS> $OLD_TOOLS(3)\n";
+    breaks(&served(&format!("C> $PROBE(1)\nS> $FOUND(\"1\")\n{after}")), &["BASE-04"]);
+    breaks(&served(&format!("C> $PROBE(1)\nS> $FOUND(\"nobody\")\n{after}")), &["BASE-04"]);
+    breaks(&served("C> $PROBE(1)\nS> $FOUND(1)\nS> $FOUND(1)\n"), &["BASE-01"]);
+    // The client uses an id again, whose answer it has.
+    breaks(&served("C> $PROBE(1)\nS> $FOUND(1)\nC> $LIST(1)\nS> $TOOLS(1)\n"), &[]);
+    // Without a mark of the era nobody knows that the server is a modern one.
+    breaks(&served(&format!("C> $PROBE(1)\nS> $ERROR(\"1\")\n{after}")), &[]);
+    // Before any probe there is nothing that it could answer.
+    breaks(&served(&format!("S> $FOUND(9)\nC> $PROBE(1)\nS> $ERROR(1)\n{after}")), &[]);
 }
 
 #[test]
