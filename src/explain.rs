@@ -3,7 +3,7 @@
 use mcp_parley_mock_clients as mock_clients;
 use mcp_parley_mock_servers as mock_servers;
 use mcp_parley_oracle::{
-    CHECKS, Contested, Property, Requirement, Role, contested, contested_row, properties, property,
+    CHECKS, Contested, Property, Reading, Requirement, Role, contested, contested_row, properties, property,
     requirement, requirements,
 };
 use mcp_parley_trace::Transport;
@@ -96,6 +96,9 @@ fn of_contested(row: &Contested) -> String {
     }
     if let Some(rows) = &row.partly_settled {
         out += &format!("  partly settled by {rows}\n");
+    }
+    for Reading { page, section, lines, says } in &row.readings {
+        out += &format!("  {page} §{section}, lines {lines}: {says}\n");
     }
     out += "  allowed:\n";
     for name in &row.allowed {
