@@ -37,7 +37,7 @@ impl From<Exit> for ExitCode {
 
 /// One line that says what is wrong, where, and what to do.
 #[derive(Debug, thiserror::Error)]
-#[error("{text}")]
+#[error("{}", one_line(text))]
 pub(crate) struct Failure {
     pub(crate) text: String,
     pub(crate) exit: Exit,
@@ -53,5 +53,26 @@ impl Failure {
     }
 }
 
+/// A longer line says no more.
+const COLUMNS: usize = 2000;
+
+/// Names and texts come from files and command lines: none of them may act on the terminal. Backslashes stay, for paths.
+fn one_line(text: &str) -> String {
+    let pieces: Vec<String> =
+        text.split('\\').map(|piece| mcp_parley_trace::escape(piece.as_bytes(), COLUMNS)).collect();
+    pieces.join("\\")
+}
+
 /// What every subcommand gives back.
 pub(crate) type Ended = Result<Exit, Failure>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_is_one_line_whatever_it_names() {
+        let said = Failure::usage("C:\\no\u{1b}[2J\n.toml: gone").to_string();
+        assert_eq!(said, "C:\\no\\u{1b}[2J\\n.toml: gone");
+    }
+}

@@ -23,6 +23,10 @@ use crate::{findings, serve};
 
 /// The end of a server's standard error that is shown, in bytes.
 const STDERR_BYTES: usize = 2000;
+/// No more versions, capabilities or issues are told: a server may list millions.
+const MOST_TOLD: usize = 100;
+/// What a server says of itself is told if it is no longer than this.
+const INFO_BYTES: usize = 16 << 10;
 
 pub(crate) fn run(args: &ProbeArgs) -> Ended {
     let policy = ClientPolicy {
@@ -38,7 +42,10 @@ pub(crate) fn run(args: &ProbeArgs) -> Ended {
     };
     let report = serve::runtime()?.block_on(probe(&run, cancel)).map_err(Failure::internal)?;
     if let Some(why) = &report.spawn_error {
-        return Err(Failure::usage(format!("{}: cannot be started: {why}", args.command.join(" "))));
+        let command = shell_words::join(&args.command);
+        return Err(Failure::usage(format!(
+            "{command}: cannot be started: {why}; check the command behind --"
+        )));
     }
     let said = describe(args, &report, &run.policy)?;
     match args.format {
@@ -50,10 +57,10 @@ pub(crate) fn run(args: &ProbeArgs) -> Ended {
     }
     let broken =
         said["violations"].as_array().is_some_and(|rows| rows.iter().any(|row| row["severity"] == "error"));
-    Ok(match (broken, &said["era"]) {
+    Ok(match (broken, &said["why"]) {
         (true, _) => Exit::Findings,
-        (false, Value::Null) => Exit::Incomplete,
-        (false, _) => Exit::Fine,
+        (false, Value::Null) => Exit::Fine,
+        (false, _) => Exit::Incomplete,
     })
 }
 
@@ -127,9 +134,9 @@ fn header(args: &ProbeArgs, policy: &ClientPolicy) -> Header {
     }
 }
 
-/// Why no era can be told.
+/// Why no era can be told, or why the probe was cut off after it could.
 fn why(report: &ProbeReport) -> Option<String> {
-    if report.settled.is_some() {
+    if report.settled.is_some() && matches!(report.end, ProbeEnd::Settled | ProbeEnd::Failed(_)) {
         return None;
     }
     Some(match &report.end {
@@ -143,7 +150,9 @@ fn why(report: &ProbeReport) -> Option<String> {
         }
         ProbeEnd::Failed(failure) => failure.to_string(),
         ProbeEnd::Settled => "the server was closed before it was settled".into(),
-        ProbeEnd::Flood(bound) => format!("the server writes too much: {bound}"),
+        ProbeEnd::Flood(bound) => {
+            format!("the server writes too much: {bound}; what is no message belongs on standard error")
+        }
         ProbeEnd::OutOfTime => "the time for everything was over; see --timeout-ms".into(),
         ProbeEnd::Cancelled => "it was stopped".into(),
     })
@@ -193,12 +202,29 @@ struct Answers {
     issues: Vec<Value>,
 }
 
+impl Answers {
+    fn issues(&mut self, issues: &IssueSink, line: usize, bytes: &[u8]) {
+        let room = MOST_TOLD.saturating_sub(self.issues.len());
+        self.issues.extend(issues.issues().iter().take(room).map(|issue| {
+            let at = pointer_at(bytes, issue.offset as usize);
+            json!({ "issue": format!("{:?}", issue.id), "at": at, "byte": issue.offset, "line": line })
+        }));
+    }
+}
+
 fn answers(report: &ProbeReport, policy: &ClientPolicy) -> Answers {
     let mut answers = Answers::default();
-    for line in lines(&report.recording).iter().filter(|line| line.from == Node::Server) {
+    let from_server = lines(&report.recording).into_iter().filter(|line| line.from == Node::Server);
+    for (number, line) in (1..).zip(from_server) {
         let bytes = line.bytes(&report.recording);
         let limits = Limits::DEFAULT;
-        let Some(message) = check(&bytes, &limits, &mut IssueSink::new()) else { continue };
+        let mut issues = IssueSink::new();
+        let Some(message) = check(&bytes, &limits, &mut issues) else {
+            if !bytes.trim_ascii().is_empty() {
+                answers.issues(&issues, number, &bytes);
+            }
+            continue;
+        };
         let place = |path: &[&str]| path.iter().try_fold(message, |value: Raw<'_>, step| value.get(step));
         for path in [
             ["result", "supportedVersions"].as_slice(),
@@ -212,16 +238,19 @@ fn answers(report: &ProbeReport, policy: &ClientPolicy) -> Answers {
                     value.elements().filter_map(|item| Some(item.as_str()?.decode().into_owned())).collect()
                 }
             };
-            let fresh: Vec<String> =
-                listed.into_iter().filter(|name| !answers.versions.contains(name)).collect();
-            answers.versions.extend(fresh);
+            for name in listed {
+                if answers.versions.len() < MOST_TOLD && !answers.versions.contains(&name) {
+                    answers.versions.push(name);
+                }
+            }
         }
         if let Some(capabilities) = place(&["result", "capabilities"]) {
             answers.capabilities =
-                capabilities.members().map(|(name, _)| name.decode().into_owned()).collect();
+                capabilities.members().take(MOST_TOLD).map(|(name, _)| name.decode().into_owned()).collect();
         }
         let info = place(&["result", "_meta", "io.modelcontextprotocol/serverInfo"])
-            .or_else(|| place(&["result", "serverInfo"]));
+            .or_else(|| place(&["result", "serverInfo"]))
+            .filter(|info| info.text().len() <= INFO_BYTES);
         answers.server = info.and_then(|info| serde_json::from_str(info.text()).ok()).or(answers.server);
         let mut issues = IssueSink::new();
         let reply = classify_reply(&bytes, &policy.preferences, &limits, &mut issues);
@@ -229,9 +258,7 @@ fn answers(report: &ProbeReport, policy: &ClientPolicy) -> Answers {
             reply.kind,
             ReplyKind::Discovered(_) | ReplyKind::UnsupportedVersion(_) | ReplyKind::Broken
         ) {
-            answers.issues.extend(issues.issues().iter().map(|issue| {
-                json!({ "issue": format!("{:?}", issue.id), "at": pointer_at(&bytes, issue.offset as usize), "byte": issue.offset })
-            }));
+            answers.issues(&issues, number, &bytes);
         }
     }
     answers
@@ -261,6 +288,8 @@ fn print(said: &Value) {
         if said["stderr"] != "" {
             row("stderr", &said["stderr"]);
         }
+    } else {
+        row("cut off", &said["why"]);
     }
     for (name, title) in [
         ("era", "era"),
@@ -280,7 +309,14 @@ fn print(said: &Value) {
         anstream::println!("{:<13} {} after {} ms", "answer", plain(&answer["to"]), answer["ms"]);
     }
     for issue in said["issues"].as_array().into_iter().flatten() {
-        anstream::println!("{:<13} {} at {:?}", "issue", plain(&issue["issue"]), plain(&issue["at"]));
+        anstream::println!(
+            "{:<13} {} at {:?} (byte {} of line {})",
+            "issue",
+            plain(&issue["issue"]),
+            plain(&issue["at"]),
+            issue["byte"],
+            issue["line"]
+        );
     }
     for broken in said["violations"].as_array().into_iter().flatten() {
         anstream::println!(

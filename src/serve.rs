@@ -1,8 +1,9 @@
 //! `serve`: one persona as a real process.
 
+use std::path::Path;
 use std::sync::Arc;
 
-use mcp_parley_hosts::{FileRecord, Link, PersonaPlayer, Record, serve_stdio};
+use mcp_parley_hosts::{FileRecord, Link, PersonaPlayer, Record, ServeEnd, serve_stdio};
 use mcp_parley_mock_servers::{Draft, Persona, Played};
 use mcp_parley_trace::{Declared, Header, Mode, Origin, SCHEMA, Subject, Transport};
 
@@ -43,8 +44,16 @@ async fn stdio(args: &ServeStdioArgs) -> Ended {
     };
     let played = Arc::new(Played::new(persona).map_err(Failure::usage)?);
     let ended = serve_stdio(PersonaPlayer::new(played, process), record).await;
-    if let mcp_parley_hosts::ServeEnd::Failed(why) = &ended {
-        return Err(Failure { text: why.clone(), exit: Exit::Internal });
+    match &ended {
+        ServeEnd::Failed(why) => return Err(Failure::internal(why)),
+        ServeEnd::Unrecorded(why) => {
+            let folder = args.trace.as_deref().unwrap_or_else(|| Path::new("")).display();
+            let text = format!(
+                "--trace {folder}: {why}; the server was ended, and its trace shows the run up to here"
+            );
+            return Err(Failure { text, exit: Exit::Incomplete });
+        }
+        _ => {}
     }
     // A thread may still be blocked on standard input: leaving does not wait for it.
     ended.leave()

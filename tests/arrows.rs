@@ -36,9 +36,10 @@ fn the_arrows_hold() {
     assert!(ours("mcp-parley-trace").is_empty());
     // One parser bug must not blind both.
     assert_eq!(ours("mcp-parley-oracle"), ["mcp-parley-trace"]);
-    assert_eq!(ours("mcp-parley-mock-servers"), ["mcp-parley-negotiation"]);
-    assert_eq!(ours("mcp-parley-mock-clients"), ["mcp-parley-negotiation"]);
-    for deterministic in ["negotiation", "trace", "oracle", "mock-servers", "mock-clients", "sim"] {
+    assert!(ours("mcp-parley-data").is_empty());
+    assert_eq!(ours("mcp-parley-mock-servers"), ["mcp-parley-data", "mcp-parley-negotiation"]);
+    assert_eq!(ours("mcp-parley-mock-clients"), ["mcp-parley-data", "mcp-parley-negotiation"]);
+    for deterministic in ["negotiation", "data", "trace", "oracle", "mock-servers", "mock-clients", "sim"] {
         assert!(
             !tree(&format!("mcp-parley-{deterministic}")).contains("tokio"),
             "{deterministic} needs tokio"

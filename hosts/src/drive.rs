@@ -121,7 +121,7 @@ pub enum DriveError {
     #[error("cannot listen on loopback: {0}")]
     Listen(io::Error),
     /// The driver cannot be started.
-    #[error("cannot start {program}: {error}")]
+    #[error("cannot start {program}: {error}; check the client's command")]
     Spawn {
         /// The program.
         program: String,

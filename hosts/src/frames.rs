@@ -41,6 +41,7 @@ pub(crate) fn event_frame(kind: Kind, cause: Option<u32>, bytes: &[u8]) -> Vec<u
         Kind::WriteFailed => (5, 0),
         Kind::Exit(code) => (6, code),
         Kind::Signal(signal) => (7, signal),
+        Kind::Stderr => (8, 0),
         // A mock has no others; the supervisor refuses this one.
         _ => (u8::MAX, 0),
     };
@@ -76,6 +77,7 @@ pub(crate) async fn read_frame(input: &mut (impl AsyncRead + Unpin)) -> io::Resu
         5 => Kind::WriteFailed,
         6 => Kind::Exit(detail),
         7 => Kind::Signal(detail),
+        8 => Kind::Stderr,
         _ => return Err(io::Error::new(io::ErrorKind::InvalidData, "unknown kind of event")),
     };
     Ok(Frame::Event(kind, cause, bytes))
@@ -112,6 +114,7 @@ mod tests {
             Kind::WriteFailed,
             Kind::Exit(-3),
             Kind::Signal(15),
+            Kind::Stderr,
         ];
         for kind in kinds {
             for cause in [None, Some(0), Some(7)] {

@@ -35,6 +35,7 @@ impl Play for PersonaPlayer {
     fn poll_output(&mut self, buf: &mut Vec<u8>) -> Option<PlayOutput> {
         Some(match self.0.poll_output(buf)? {
             ServerOutput::Write(range) => PlayOutput::Write(range),
+            ServerOutput::Stderr(range) => PlayOutput::Stderr(range),
             ServerOutput::CloseOutput => PlayOutput::Close,
             ServerOutput::Exit(code) => PlayOutput::Exit(code),
             ServerOutput::Signal(signal) => PlayOutput::Signal(signal),

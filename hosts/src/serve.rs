@@ -11,6 +11,7 @@ use mcp_parley_trace::Kind;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::time::{Instant, sleep_until, timeout};
 
+use crate::frames::MAX_EVENT_BYTES;
 use crate::os::{StandardOutput, asked_to_end, end_by_signal};
 use crate::record::{Record, RecordError};
 
@@ -18,12 +19,16 @@ use crate::record::{Record, RecordError};
 pub const LOST_RECORDER_EXIT: i32 = 71;
 /// Exit code for our own failure.
 const INTERNAL_EXIT: i32 = 70;
+/// Exit code of a mock whose trace could not be written to its end.
+const UNRECORDED_EXIT: i32 = 3;
 const CHUNK_BYTES: usize = 64 << 10;
-/// No more input is read while more than this waits for a client that does not read.
+/// The player is asked for no more while more than this waits for a client that does not read.
 const MAX_PENDING_BYTES: usize = 16 << 20;
 /// A client that closes the input and sends a signal at once does two things, and which of them arrives first is chance. So the
 /// end of the input is acted on only after this long without a signal, longer than what counts as no wait at all.
 const LINGER: Duration = Duration::from_millis(150);
+/// A client that does not read the standard error holds the process up for this long.
+const STDERR_PATIENCE: Duration = Duration::from_secs(1);
 /// After a signal, the input has this long to end.
 const DRAIN: Duration = Duration::from_millis(200);
 
@@ -58,6 +63,8 @@ pub enum PlayInput<'a> {
 pub enum PlayOutput {
     /// It writes these bytes in one piece.
     Write(Range<usize>),
+    /// It writes these bytes on its standard error.
+    Stderr(Range<usize>),
     /// It closes its standard output.
     Close,
     /// It exits.
@@ -80,17 +87,21 @@ pub enum ServeEnd {
     Stopped(i32),
     /// The recorder is gone: the run is over.
     Lost,
-    /// The player or the recording failed: our own fault. Why.
+    /// The own trace is full, or its file refuses. Why.
+    Unrecorded(String),
+    /// The player failed: our own fault. Why.
     Failed(String),
 }
 
 impl ServeEnd {
-    /// The exit code: 70 for our own failure, 71 when the recorder is gone, 128 and the signal's number for signals.
+    /// The exit code: 70 for our own failure, 3 for a trace that ends too early, 71 when the recorder is gone, 128 and the
+    /// signal's number for signals.
     pub fn exit_code(&self) -> i32 {
         match self {
             Self::Exited(code) => *code,
             Self::Signalled(signal) | Self::Stopped(signal) => 128 + signal,
             Self::Lost => LOST_RECORDER_EXIT,
+            Self::Unrecorded(_) => UNRECORDED_EXIT,
             Self::Failed(_) => INTERNAL_EXIT,
         }
     }
@@ -131,21 +142,21 @@ pub async fn serve(
         pending: VecDeque::new(),
         pending_bytes: 0,
         buffer: Vec::new(),
+        cause: None,
+        is_heard_out: true,
     };
     let end = match stage.run(input, stop).await {
         Ok(end) => end,
         Err(Trouble::Record(RecordError::Lost)) => ServeEnd::Lost,
-        Err(Trouble::Record(error)) => ServeEnd::Failed(error.to_string()),
+        Err(Trouble::Record(error)) => ServeEnd::Unrecorded(error.to_string()),
         Err(Trouble::Player(why)) => {
             stage.record.broken(&why).await;
             ServeEnd::Failed(why)
         }
     };
-    let complete = !matches!(end, ServeEnd::Lost | ServeEnd::Failed(_));
+    let complete = matches!(end, ServeEnd::Exited(_) | ServeEnd::Signalled(_) | ServeEnd::Stopped(_));
     match (stage.record.finish(complete), &end) {
-        (Err(error), ServeEnd::Exited(_) | ServeEnd::Signalled(_) | ServeEnd::Stopped(_)) => {
-            ServeEnd::Failed(error.to_string())
-        }
+        (Err(error), _) if complete => ServeEnd::Unrecorded(error.to_string()),
         _ => end,
     }
 }
@@ -164,6 +175,7 @@ impl From<RecordError> for Trouble {
 /// What is still to be done, in order.
 enum Act {
     Write { bytes: Vec<u8>, written: usize, cause: Option<u32>, is_recorded: bool },
+    Stderr(Vec<u8>, Option<u32>),
     Close(Option<u32>),
     Exit(i32, Option<u32>),
     Signal(i32, Option<u32>),
@@ -178,6 +190,9 @@ struct Stage<P, W> {
     pending: VecDeque<Act>,
     pending_bytes: usize,
     buffer: Vec<u8>,
+    /// The event that the player was told of last, and whether it has said all that it does about it.
+    cause: Option<u32>,
+    is_heard_out: bool,
 }
 
 impl<P: Play, W: AsyncWrite + Unpin> Stage<P, W> {
@@ -192,8 +207,12 @@ impl<P: Play, W: AsyncWrite + Unpin> Stage<P, W> {
         self.record.up().await?;
         self.input(PlayInput::Start, None)?;
         loop {
+            self.hear_out();
             if let Some(end) = self.act().await? {
                 return Ok(end);
+            }
+            if self.pending.is_empty() && !self.is_heard_out {
+                continue;
             }
             let wake_at = self.wake_instant();
             tokio::select! {
@@ -209,7 +228,7 @@ impl<P: Play, W: AsyncWrite + Unpin> Stage<P, W> {
                 done = write_some(&mut self.output, self.pending.front()), if !self.pending.is_empty() => {
                     self.written(done).await?;
                 }
-                read = input.read(&mut chunk), if is_open && self.pending_bytes < MAX_PENDING_BYTES => {
+                read = input.read(&mut chunk), if is_open && self.is_heard_out => {
                     let n = read.unwrap_or(0);
                     is_open = n > 0;
                     let bytes = chunk.get(..n).unwrap_or_default();
@@ -221,7 +240,7 @@ impl<P: Play, W: AsyncWrite + Unpin> Stage<P, W> {
                     }
                     self.input(if is_open { PlayInput::Bytes(bytes) } else { PlayInput::Eof }, cause)?;
                 }
-                () = wake(wake_at) => self.input(PlayInput::Timeout, None)?,
+                () = wake(wake_at), if self.is_heard_out => self.input(PlayInput::Timeout, None)?,
             }
         }
     }
@@ -241,29 +260,47 @@ impl<P: Play, W: AsyncWrite + Unpin> Stage<P, W> {
         Ok(())
     }
 
-    /// Tells the player, and queues what it does.
     fn input(&mut self, input: PlayInput<'_>, cause: Option<u32>) -> Result<(), Trouble> {
         let now = Time(u64::try_from(self.started.elapsed().as_micros()).unwrap_or(u64::MAX));
         self.player.handle_input(now, input).map_err(Trouble::Player)?;
-        self.buffer.clear();
-        while let Some(output) = self.player.poll_output(&mut self.buffer) {
-            let act = match output {
-                PlayOutput::Write(range) => {
-                    let bytes = self.buffer.get(range).unwrap_or_default().to_vec();
-                    self.pending_bytes += bytes.len();
-                    Act::Write { bytes, written: 0, cause, is_recorded: false }
+        (self.cause, self.is_heard_out) = (cause, false);
+        Ok(())
+    }
+
+    /// Queues what the player does about what it was told, as long as not too much waits.
+    fn hear_out(&mut self) {
+        let cause = self.cause;
+        while !self.is_heard_out && self.pending_bytes < MAX_PENDING_BYTES {
+            self.buffer.clear();
+            let act = match self.player.poll_output(&mut self.buffer) {
+                Some(PlayOutput::Write(range)) => {
+                    // No pipe takes more at once, and no record.
+                    for bytes in self.buffer.get(range).unwrap_or_default().chunks(MAX_EVENT_BYTES) {
+                        let bytes = bytes.to_vec();
+                        self.pending_bytes += bytes.len();
+                        self.pending.push_back(Act::Write { bytes, written: 0, cause, is_recorded: false });
+                    }
+                    continue;
                 }
-                PlayOutput::Close => Act::Close(cause),
-                PlayOutput::Exit(code) => Act::Exit(code, cause),
-                PlayOutput::Signal(signal) => Act::Signal(signal, cause),
-                PlayOutput::WakeAt(at) => {
+                Some(PlayOutput::Stderr(range)) => {
+                    let pieces = self.buffer.get(range).unwrap_or_default().chunks(MAX_EVENT_BYTES);
+                    self.pending.extend(pieces.map(|piece| Act::Stderr(piece.to_vec(), cause)));
+                    continue;
+                }
+                Some(PlayOutput::Close) => Act::Close(cause),
+                Some(PlayOutput::Exit(code)) => Act::Exit(code, cause),
+                Some(PlayOutput::Signal(signal)) => Act::Signal(signal, cause),
+                Some(PlayOutput::WakeAt(at)) => {
                     self.wake_at = at;
                     continue;
+                }
+                None => {
+                    self.is_heard_out = true;
+                    return;
                 }
             };
             self.pending.push_back(act);
         }
-        Ok(())
     }
 
     /// Does what needs no waiting for the client; stops at the first write, which is recorded by then.
@@ -280,6 +317,11 @@ impl<P: Play, W: AsyncWrite + Unpin> Stage<P, W> {
                 }
                 // Nobody can read it any more.
                 Act::Write { bytes, .. } => self.pending_bytes -= bytes.len(),
+                Act::Stderr(bytes, cause) => {
+                    self.record.event(Kind::Stderr, *cause, bytes).await?;
+                    // Whoever does not read it must not hold up what stands behind it.
+                    let _ = timeout(STDERR_PATIENCE, tokio::io::stderr().write_all(bytes)).await;
+                }
                 Act::Close(cause) => {
                     self.record.event(Kind::Close, *cause, b"").await?;
                     if let Some(mut output) = self.output.take() {

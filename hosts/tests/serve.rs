@@ -48,7 +48,11 @@ impl Play for &mut Script {
         let (output, bytes) = self.due.remove(0);
         let start = buf.len();
         buf.extend_from_slice(bytes);
-        Some(if let PlayOutput::Write(_) = output { PlayOutput::Write(start..buf.len()) } else { output })
+        Some(match output {
+            PlayOutput::Write(_) => PlayOutput::Write(start..buf.len()),
+            PlayOutput::Stderr(_) => PlayOutput::Stderr(start..buf.len()),
+            other => other,
+        })
     }
 }
 
@@ -92,6 +96,43 @@ async fn client_that_does_not_read_does_not_keep_the_server_from_ending() {
     };
     let end = serve(&mut script, Record::Nothing, input, output, stop).await;
     assert_eq!((end.exit_code(), end), (143, ServeEnd::Stopped(15)));
+}
+
+#[tokio::test]
+async fn client_that_does_not_read_is_not_answered_without_bound() {
+    static BIG: [u8; 4 << 20] = [b'x'; 4 << 20];
+    let mut script = Script::new(vec![vec![(WRITE, &BIG[..]); 100]]);
+    let (_client, server) = duplex(4);
+    let (input, output) = tokio::io::split(server);
+    let stop = async {
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        15
+    };
+    let end = serve(&mut script, Record::Nothing, input, output, stop).await;
+    assert_eq!((end, script.due.len()), (ServeEnd::Stopped(15), 96), "the player is asked for no more");
+}
+
+#[tokio::test]
+async fn what_no_record_takes_whole_is_recorded_and_written_in_pieces() {
+    static BIG: [u8; 1 << 20] = [b'x'; 1 << 20];
+    let folder = tempfile::tempdir().unwrap();
+    let record = FileRecord::create(folder.path(), &header()).unwrap();
+    let acts = vec![(WRITE, &BIG[..]), (PlayOutput::Stderr(0..0), b"(a test) "), (PlayOutput::Exit(0), b"")];
+    let mut script = Script::new(vec![acts]);
+    let (client, server) = duplex(1 << 16);
+    let (input, output) = tokio::io::split(server);
+    let (mut from, _to) = tokio::io::split(client);
+    let mut read = Vec::new();
+    let record = Record::File(Box::new(record));
+    let (end, _) =
+        tokio::join!(serve(&mut script, record, input, output, pending()), from.read_to_end(&mut read));
+    assert_eq!((end, read.len()), (ServeEnd::Exited(0), BIG.len()));
+    let file = std::fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap().path();
+    let recording = read_file(&file, ReadOptions::default()).unwrap().recording;
+    let sizes = |kind| -> Vec<usize> {
+        recording.events().iter().filter(|event| event.kind == kind).map(|event| event.len()).collect()
+    };
+    assert_eq!((sizes(Kind::Write), sizes(Kind::Stderr)), (vec![256 << 10; 4], vec![9]));
 }
 
 #[tokio::test]

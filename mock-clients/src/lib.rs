@@ -3,12 +3,11 @@
 //! Both are data. An [`Opening`] is a list of messages that [`Player`] sends; a [`Mutant`] names one deviation of
 //! `negotiation`'s client machine. Neither chooses, waits or does input and output by itself.
 
-mod data;
 mod mutant;
 mod opening;
 mod player;
 
-pub use data::LoadError;
+pub use mcp_parley_data::LoadError;
 pub use mutant::{Mutant, mutant, mutants};
 pub use opening::{Opening, Step, opening, openings};
 pub use player::Player;

@@ -1,37 +1,33 @@
-//! Client mutants: a file names one deviation and the check that kills it.
+//! Client mutants: the reference client with one fault.
 
-use std::sync::OnceLock;
-
+use include_dir::include_dir;
+use mcp_parley_data::{self as data, Shelf};
 use mcp_parley_negotiation::client::ClientDeviations;
-use serde::{Deserialize, Serialize};
 
-use crate::data::{self, Kind};
+static SHELF: Shelf<Mutant> = Shelf::new(include_dir!("$CARGO_MANIFEST_DIR/mutants"));
 
 /// A client with one fault.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Mutant {
-    /// The schema number.
-    pub schema: u32,
-    /// Its name.
-    pub id: String,
-    /// Always `client`.
-    pub side: String,
-    /// The requirement or property whose check must be the first to see the fault.
-    pub killed_by: String,
-    /// The fault in one line.
-    pub title: String,
-    /// The fault.
-    pub deviations: ClientDeviations,
-}
+pub type Mutant = data::Mutant<ClientDeviations>;
 
 /// All of them, in the order of their names.
 pub fn mutants() -> &'static [Mutant] {
-    static ALL: OnceLock<Vec<Mutant>> = OnceLock::new();
-    ALL.get_or_init(|| data::embedded(Kind::Mutants))
+    SHELF.all()
 }
 
 /// The one of this name.
 pub fn mutant(id: &str) -> Option<&'static Mutant> {
-    mutants().iter().find(|mutant| mutant.id == id)
+    SHELF.get(id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_file_is_read_and_deviates() {
+        assert_eq!(SHELF.problems(), [""; 0]);
+        let deviates = |mutant: &Mutant| mutant.deviations != ClientDeviations::default();
+        assert!(mutants().iter().all(|mutant| mutant.side == "client" && deviates(mutant)));
+        assert!(mutants().len() >= 10);
+    }
 }

@@ -1,14 +1,15 @@
 //! Openings: what an odd client sends, as data.
 
 use std::path::Path;
-use std::sync::OnceLock;
 
+use include_dir::include_dir;
+use mcp_parley_data::{self as data, LoadError, Named, Shelf};
 use mcp_parley_negotiation::json::write_string;
 use mcp_parley_negotiation::meta::write_request_meta;
 use mcp_parley_negotiation::version::LATEST_MODERN;
 use serde::{Deserialize, Serialize};
 
-use crate::data::{self, Kind, LoadError};
+static SHELF: Shelf<Opening> = Shelf::new(include_dir!("$CARGO_MANIFEST_DIR/openings"));
 
 /// A list of messages with what to wait for after each.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -110,13 +111,18 @@ impl Message {
 
 /// All embedded openings, in the order of their names.
 pub fn openings() -> &'static [Opening] {
-    static ALL: OnceLock<Vec<Opening>> = OnceLock::new();
-    ALL.get_or_init(|| data::embedded(Kind::Openings))
+    SHELF.all()
 }
 
 /// The embedded opening of this name.
 pub fn opening(id: &str) -> Option<&'static Opening> {
-    openings().iter().find(|opening| opening.id == id)
+    SHELF.get(id)
+}
+
+impl Named for Opening {
+    fn id(&self) -> &str {
+        &self.id
+    }
 }
 
 impl Opening {
@@ -132,6 +138,13 @@ impl Opening {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_embedded_file_is_read() {
+        assert_eq!(SHELF.problems(), [""; 0]);
+        assert!(openings().iter().all(|opening| !opening.source.is_empty()));
+        assert!(openings().len() >= 6);
+    }
 
     fn lines(id: &str) -> Vec<String> {
         let mut out = Vec::new();

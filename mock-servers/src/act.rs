@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::doc::Doc;
 use crate::persona::{Act, IdForm};
+use crate::text::Text;
 
 /// The answer to one message while quirks act on it.
 #[derive(Debug)]
@@ -44,8 +45,8 @@ impl Answer {
     }
 
     fn replaced(self, act: &Act, id: Option<&Id<'_>>) -> Self {
-        if let Some(line) = act.line_bytes.as_deref().or(act.line.as_ref().map(String::as_bytes)) {
-            return Self::Line(line.to_vec());
+        if let Some(line) = &act.line {
+            return Self::Line(line_for(line, id));
         }
         let Some(id) = id else { return self };
         let mut outcome = Vec::new();
@@ -64,14 +65,14 @@ impl Answer {
             return self;
         }
         let mut members =
-            vec![("jsonrpc".to_owned(), Doc::string("2.0")), ("id".to_owned(), Doc::Raw(id_text(id)))];
+            vec![("jsonrpc".to_owned(), Doc::string("2.0")), ("id".to_owned(), Doc::raw(id_text(id)))];
         members.append(&mut outcome);
         Self::Doc(Doc::Object(members))
     }
 
     fn edited(self, act: &Act, id: Option<&Id<'_>>) -> Self {
-        let lists = [act.omit.is_empty(), act.set.is_empty(), act.rename.is_empty(), act.double.is_empty()];
-        if lists == [true; 4] && act.id.is_none() {
+        let none = act.omit.is_empty() && act.set.is_empty() && act.rename.is_empty();
+        if none && act.retype.is_empty() && act.double.is_empty() && act.id.is_none() {
             return self;
         }
         let mut doc = match self {
@@ -90,9 +91,23 @@ impl Answer {
     fn padded(self, act: &Act) -> Self {
         let Some(size) = act.pad_bytes else { return self };
         let Some(mut line) = self.into_line() else { return Self::None };
-        let last = line.len().saturating_sub(1);
-        line.splice(last..last, std::iter::repeat_n(b' ', size as usize));
+        let last = line.pop();
+        line.resize(line.len().saturating_add(size as usize), b' ');
+        line.extend(last);
         Self::Line(line)
+    }
+}
+
+/// Stands for the request's id in the text of a line.
+const ID: &str = "$id";
+
+/// The bytes of a line that is written because of a request with this id.
+pub(crate) fn line_for(line: &Text, id: Option<&Id<'_>>) -> Vec<u8> {
+    match line {
+        Text::Plain(text) if text.contains(ID) => {
+            text.replace(ID, &id.map_or_else(|| "null".into(), id_text)).into_bytes()
+        }
+        _ => line.bytes(),
     }
 }
 
@@ -102,14 +117,20 @@ fn edit(act: &Act, id: Option<&Id<'_>>, doc: &mut Doc) {
     }
     for set in &act.set {
         let value = match (&set.raw, &set.to) {
-            (Some(raw), _) => Doc::Raw(raw.clone()),
+            (Some(raw), _) => Doc::Raw(raw.bytes()),
             (None, Some(value)) => Doc::from_value(value),
             (None, None) => Doc::null(),
         };
         doc.set(&set.at, value);
     }
     for rename in &act.rename {
-        doc.rename(&rename.at, &rename.to);
+        match (&rename.raw, &rename.to) {
+            (Some(raw), _) => doc.rename_raw(&rename.at, raw),
+            (None, to) => doc.rename(&rename.at, to.as_deref().unwrap_or_default()),
+        }
+    }
+    for retype in &act.retype {
+        doc.retype(&retype.at, retype.kind);
     }
     for place in &act.double {
         doc.double(place);
@@ -118,9 +139,9 @@ fn edit(act: &Act, id: Option<&Id<'_>>, doc: &mut Doc) {
         None => {}
         Some(IdForm::Missing) => doc.omit("/id"),
         Some(IdForm::Null) => doc.set("/id", Doc::null()),
-        Some(IdForm::Foreign) => doc.set("/id", Doc::Raw(FOREIGN_ID.into())),
+        Some(IdForm::Foreign) => doc.set("/id", Doc::raw(FOREIGN_ID)),
         Some(IdForm::Constant(value)) => doc.set("/id", Doc::from_value(value)),
-        Some(IdForm::OtherType) => doc.set("/id", Doc::Raw(other_type(id))),
+        Some(IdForm::OtherType) => doc.set("/id", Doc::raw(other_type(id))),
     }
 }
 

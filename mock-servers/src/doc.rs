@@ -3,11 +3,13 @@
 use mcp_parley_negotiation::json::{Kind, Raw, write_string};
 use serde_json::Value;
 
+use crate::persona::ValueKind;
+
 /// A node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Doc {
-    /// Text that is written as it stands: numbers, words, strings with their quotes and escapes, or anything at all.
-    Raw(String),
+    /// Bytes that are written as they stand: numbers, words, strings with their quotes and escapes, or anything at all.
+    Raw(Vec<u8>),
     /// An array.
     Array(Vec<Doc>),
     /// An object: names are the text between the quotes.
@@ -33,7 +35,7 @@ impl Doc {
                     .map(|(name, value)| (name.raw().to_owned(), Self::nested(value, depth - 1)))
                     .collect(),
             ),
-            _ => Self::Raw(raw.text().to_owned()),
+            _ => Self::raw(raw.text()),
         }
     }
 
@@ -49,7 +51,7 @@ impl Doc {
                 Self::Object(names.into_iter().map(of).collect())
             }
             Value::String(text) => Self::string(text),
-            other => Self::Raw(other.to_string()),
+            other => Self::raw(other.to_string()),
         }
     }
 
@@ -57,18 +59,23 @@ impl Doc {
     pub fn string(text: &str) -> Self {
         let mut out = Vec::new();
         write_string(&mut out, text);
-        Self::Raw(String::from_utf8(out).unwrap_or_default())
+        Self::Raw(out)
+    }
+
+    /// Bytes that are written as they stand.
+    pub fn raw(bytes: impl Into<Vec<u8>>) -> Self {
+        Self::Raw(bytes.into())
     }
 
     /// `null`.
     pub fn null() -> Self {
-        Self::Raw("null".into())
+        Self::raw("null")
     }
 
     /// Writes it.
     pub fn write(&self, out: &mut Vec<u8>) {
         match self {
-            Self::Raw(text) => out.extend_from_slice(text.as_bytes()),
+            Self::Raw(bytes) => out.extend_from_slice(bytes),
             Self::Array(items) => {
                 out.push(b'[');
                 for (at, item) in items.iter().enumerate() {
@@ -159,13 +166,45 @@ impl Doc {
         });
     }
 
+    /// Makes the value at a JSON pointer the nearest one of another type; does nothing if there is none.
+    pub fn retype(&mut self, pointer: &str, kind: ValueKind) {
+        let Some(value) = self.at(pointer) else { return };
+        let retyped = match kind {
+            ValueKind::Array => Self::Array(vec![value.clone()]),
+            ValueKind::Boolean => Self::raw("true"),
+            ValueKind::Null => Self::null(),
+            ValueKind::Number => value.spelt().unwrap_or_else(|| Self::raw("0")),
+            ValueKind::Object => Self::Object(Vec::new()),
+            ValueKind::String => Self::string(&value.text()),
+        };
+        self.set(pointer, retyped);
+    }
+
+    /// The JSON text; of a string, what stands between its quotes.
+    fn text(&self) -> String {
+        let mut bytes = Vec::new();
+        self.write(&mut bytes);
+        let inner = bytes.strip_prefix(b"\"").and_then(|bytes| bytes.strip_suffix(b"\""));
+        String::from_utf8_lossy(inner.unwrap_or(&bytes)).into_owned()
+    }
+
+    /// The integer that a string spells.
+    fn spelt(&self) -> Option<Self> {
+        Some(Self::raw(self.text().parse::<i64>().ok()?.to_string()))
+    }
+
     /// Gives the member at a JSON pointer another name; of members that stand twice, the last.
     pub fn rename(&mut self, pointer: &str, to: &str) {
+        self.rename_raw(pointer, &escape(to));
+    }
+
+    /// The same, with the name as it is to stand between the quotes.
+    pub fn rename_raw(&mut self, pointer: &str, name: &str) {
         self.edit_parent(pointer, |parent, step| {
             if let Self::Object(members) = parent
-                && let Some((name, _)) = members.iter_mut().rfind(|(name, _)| name == step)
+                && let Some((old, _)) = members.iter_mut().rfind(|(old, _)| old == step)
             {
-                *name = escape(to);
+                name.clone_into(old);
             }
         });
     }

@@ -1,6 +1,5 @@
 //! Plays one persona as one server process: bytes in, bytes out, and never a choice of its own.
 
-use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -8,14 +7,14 @@ use mcp_parley_negotiation::Time;
 use mcp_parley_negotiation::envelope::{Id, Message, read_message};
 use mcp_parley_negotiation::gate::{Gate, GateDeviations, GateInput, GateOutput, Prepared};
 use mcp_parley_negotiation::issue::IssueSink;
-use mcp_parley_negotiation::json::{self, Raw};
 use mcp_parley_negotiation::limits::Limits;
 use mcp_parley_negotiation::lines::{Line, Lines};
 
-use crate::act::Answer;
-use crate::doc;
-use crate::persona::{Act, ExitAct, LineEnd, Moment, Profile, Quirk, Selector};
+use crate::act::{Answer, line_for};
+use crate::persona::{Act, ExitAct, Moment, Profile};
+use crate::pipe::{self, Pipe};
 use crate::played::Played;
+use crate::select::Heard;
 
 /// What a server process is told.
 #[derive(Clone, Copy, Debug)]
@@ -35,6 +34,8 @@ pub enum ServerInput<'a> {
 pub enum ServerOutput {
     /// It writes these bytes in one piece: a range of the caller's buffer.
     Write(Range<usize>),
+    /// It writes these bytes on its standard error.
+    Stderr(Range<usize>),
     /// It closes its standard output.
     CloseOutput,
     /// It ends with this code.
@@ -51,8 +52,11 @@ const UNKNOWN_REQUEST_EXIT: i32 = 1;
 /// Stands for a line that was too long to keep: it is answered as any that is no JSON.
 const UNREADABLE: &[u8] = b"{";
 
-/// The most answers that wait in one process; more are lost. A client may ask for ever.
+/// The most answers that wait in one process, beside a limit to their bytes; more are lost. A client may ask for ever.
 const HELD_MOST: usize = 256;
+
+/// What is written together is at the most this long, and one message more.
+const TOGETHER_MOST: usize = 1 << 20;
 
 /// One server process.
 #[derive(Clone, Debug)]
@@ -62,29 +66,20 @@ pub struct Server {
     profile: Profile,
     prepared: Arc<Prepared>,
     gate: Gate,
+    now: Time,
     lines: Lines,
     issues: IssueSink,
-    /// How often each quirk's selector fitted.
-    fitted: Vec<u32>,
-    /// Which watched methods were received, by bit.
-    seen: u64,
+    heard: Heard,
     held: Vec<Held>,
-    queue: VecDeque<ServerOutput>,
-    bytes: Vec<u8>,
+    pipe: Pipe,
     scratch: Vec<u8>,
-    marked: bool,
+    /// Its standard input has ended.
+    deaf: bool,
     ended: bool,
     wake_due: bool,
 }
 
-/// A line that the client wrote, read once for all who look at it.
-struct Received<'a> {
-    line: &'a [u8],
-    message: Message<'a>,
-    issues: &'a IssueSink,
-}
-
-/// An answer that waits.
+/// A line that waits.
 #[derive(Clone, Debug)]
 struct Held {
     line: Vec<u8>,
@@ -97,22 +92,21 @@ impl Server {
     /// The process of this number, counted from 0.
     pub fn start(played: Arc<Played>, process: u32) -> Self {
         let (profile, prepared) = played.gate(process);
-        let fitted = vec![0; played.persona().quirks.len()];
+        let heard = Heard::nothing(&played, process.saturating_add(1));
         Self {
             played,
             process,
             profile,
             gate: Gate::new(Arc::clone(&prepared)),
             prepared,
+            now: Time::ZERO,
             lines: Lines::new(),
             issues: IssueSink::new(),
-            fitted,
-            seen: 0,
+            heard,
             held: Vec::new(),
-            queue: VecDeque::new(),
-            bytes: Vec::new(),
+            pipe: Pipe::default(),
             scratch: Vec::new(),
-            marked: false,
+            deaf: false,
             ended: false,
             wake_due: false,
         }
@@ -129,206 +123,197 @@ impl Server {
     pub fn renew(&mut self, played: Arc<Played>, process: u32, deviations: GateDeviations) {
         let (profile, prepared) = played.gate(process);
         self.gate.renew(Arc::clone(&prepared), deviations);
-        self.fitted.clear();
-        self.fitted.resize(played.persona().quirks.len(), 0);
+        self.heard.renew(&played, process.saturating_add(1));
         self.lines.clear();
         self.held.clear();
-        self.queue.clear();
-        self.bytes.clear();
+        self.pipe.renew();
         (self.played, self.process, self.profile, self.prepared) = (played, process, profile, prepared);
-        (self.seen, self.marked, self.ended, self.wake_due) = (0, false, false, false);
+        (self.now, self.deaf, self.ended, self.wake_due) = (Time::ZERO, false, false, false);
     }
 
-    /// Tells the process what happened. After its end it hears nothing.
+    /// Tells the process what happened. After its end it hears nothing. Drain it before the next input: messages are taken
+    /// up one by one as outputs are polled, so that a chunk of many makes it hold no more than what one of them causes.
     pub fn handle_input(&mut self, now: Time, input: ServerInput<'_>) {
         if self.ended {
             return;
         }
+        self.now = self.now.max(now);
+        self.wake_due = true;
+        if self.pipe.is_ending() {
+            return;
+        }
         match input {
             ServerInput::Start => self.on_start(),
-            ServerInput::Bytes(bytes) => self.on_bytes(now, bytes),
-            ServerInput::Eof => self.end(ServerOutput::Exit(0)),
-            ServerInput::Timeout => self.release_due(now),
+            ServerInput::Bytes(bytes) => self.on_bytes(bytes),
+            ServerInput::Eof => self.deaf = true,
+            ServerInput::Timeout => self.release(|held, now| held.at.is_some_and(|at| at <= now)),
         }
-        self.wake_due = true;
     }
 
     /// The next output; bytes are appended to `buf`.
     pub fn poll_output(&mut self, buf: &mut Vec<u8>) -> Option<ServerOutput> {
-        match self.queue.pop_front() {
-            Some(ServerOutput::Write(range)) => {
-                let start = buf.len();
-                buf.extend_from_slice(self.bytes.get(range).unwrap_or_default());
-                Some(ServerOutput::Write(start..buf.len()))
+        loop {
+            if self.played.wire(self.process).together
+                && self.pipe.filled() < TOGETHER_MOST
+                && self.take_up_message()
+            {
+                continue;
             }
-            Some(output) => Some(output),
-            None => {
-                self.bytes.clear();
-                let next = self.held.iter().filter_map(|held| held.at).min();
-                (std::mem::take(&mut self.wake_due) && !self.ended).then_some(ServerOutput::WakeAt(next))
+            if let Some(output) = self.pipe.poll(self.now, self.played.wire(self.process), buf) {
+                self.ended |= matches!(output, ServerOutput::Exit(_) | ServerOutput::Signal(_));
+                return Some(output);
             }
+            if self.ended {
+                return None;
+            }
+            if self.take_up_message() {
+                continue;
+            }
+            if !self.deaf || self.pipe.is_ending() {
+                let held = self.held.iter().filter_map(|held| held.at);
+                let next = held.chain(self.pipe.due()).min();
+                return std::mem::take(&mut self.wake_due).then_some(ServerOutput::WakeAt(next));
+            }
+            self.pipe.drop_rest();
+            self.pipe.end(ServerOutput::Exit(0));
         }
     }
 
     fn on_start(&mut self) {
-        let played = Arc::clone(&self.played);
-        let wire = &played.persona().wire;
-        for line in &wire.banner {
-            self.write_line(line.as_bytes());
-        }
+        let wire = self.played.wire(self.process);
+        wire.stderr.iter().for_each(|line| self.pipe.stderr(&line.bytes()));
+        wire.banner.iter().for_each(|line| self.pipe.line(wire, &line.bytes()));
         if let Some(code) = wire.exit_at_start {
-            self.end(ServerOutput::Exit(code));
+            self.pipe.end(ServerOutput::Exit(code));
         }
     }
 
-    fn on_bytes(&mut self, now: Time, bytes: &[u8]) {
-        if let Some(code) = self.played.persona().wire.exit_at_first_bytes {
-            return self.end(ServerOutput::Exit(code));
+    fn on_bytes(&mut self, bytes: &[u8]) {
+        match self.played.wire(self.process).exit_at_first_bytes {
+            Some(code) => self.pipe.end(ServerOutput::Exit(code)),
+            None => self.lines.push(bytes),
+        }
+    }
+
+    /// False if no whole message is left, or none is heard any more.
+    fn take_up_message(&mut self) -> bool {
+        if self.pipe.is_ending() {
+            return false;
         }
         let mut lines = std::mem::take(&mut self.lines);
-        lines.push(bytes);
-        while let Some(line) = lines.next(&Limits::DEFAULT) {
-            match line {
-                Line::Whole(line) => self.on_message(now, line),
-                Line::TooLong => self.on_message(now, UNREADABLE),
-            }
-            if self.ended {
-                return;
-            }
+        let line = lines.next(&Limits::DEFAULT);
+        let any = line.is_some();
+        match line {
+            Some(Line::Whole(line)) => self.on_line(line),
+            Some(Line::TooLong) => self.on_line(UNREADABLE),
+            None => {}
         }
         self.lines = lines;
+        any
     }
 
-    fn on_message(&mut self, now: Time, line: &[u8]) {
+    fn on_line(&mut self, line: &[u8]) {
         let mut issues = std::mem::take(&mut self.issues);
         issues.clear();
+        // Read once, for the gate and for the quirks.
         let message = read_message(line, &Limits::DEFAULT, &mut issues);
-        self.on_read(now, &Received { line, message, issues: &issues });
+        self.on_read(line, &message, &issues);
         self.issues = issues;
     }
 
-    fn on_read(&mut self, now: Time, received: &Received<'_>) {
+    fn on_read(&mut self, line: &[u8], message: &Message<'_>, issues: &IssueSink) {
+        let input = GateInput::Read { bytes: line, message, issues };
         let plain = self.played.persona().quirks.is_empty();
         if plain && !matches!(self.profile, Profile::Silent | Profile::Exiting) {
-            if let Some(answer) = self.gate_answer(now, received) {
+            if let Some(answer) = self.gate_answer(input) {
                 // A batch has an answer to each of its members.
                 answer.split(|byte| *byte == b'\n').for_each(|line| self.write_line(line));
                 self.scratch = answer;
             }
             return;
         }
-        let (method, id) = match &received.message {
+        let batch = if *message == Message::Batch { self.gate.batch(line) } else { None };
+        match batch {
+            Some(batch) => {
+                for member in batch.elements() {
+                    let member = member.text().as_bytes();
+                    let message = read_message(member, &Limits::DEFAULT, &mut IssueSink::new());
+                    self.on_message(GateInput::Member(member), member, &message);
+                    if self.pipe.is_ending() {
+                        return;
+                    }
+                }
+            }
+            None => self.on_message(input, line, message),
+        }
+    }
+
+    fn on_message(&mut self, input: GateInput<'_>, text: &[u8], message: &Message<'_>) {
+        let (method, id) = match message {
             Message::Request(request) => (request.method.decode(), Some(request.id)),
             Message::Notification { method, .. } => (method.decode(), None),
             _ => ("".into(), None),
         };
         let bit = self.played.bit(&method);
-        self.release_until(bit, Moment::Before);
-        self.answer(now, received, &method, id.as_ref());
-        self.seen |= bit;
-        self.release_until(bit, Moment::After);
+        let waits_for = |moment| move |held: &Held, _| held.until & bit != 0 && held.moment == moment;
+        self.release(waits_for(Moment::Before));
+        self.answer(input, text, &method, id.as_ref());
+        self.heard.see(bit);
+        if !self.pipe.is_ending() {
+            self.release(waits_for(Moment::After));
+        }
     }
 
-    fn answer(&mut self, now: Time, received: &Received<'_>, method: &str, id: Option<&Id<'_>>) {
+    fn answer(&mut self, input: GateInput<'_>, text: &[u8], method: &str, id: Option<&Id<'_>>) {
         let played = Arc::clone(&self.played);
-        let fitting = self.fitting(&played.persona().quirks, received.line, method);
+        let fitting = self.heard.fitting(&played, text, method);
         let own = match self.profile {
             Profile::Silent => Answer::None,
             Profile::Exiting if fitting.is_empty() && id.is_some() && !self.knows(method) => {
-                return self.end(ServerOutput::Exit(UNKNOWN_REQUEST_EXIT));
+                return self.pipe.end(ServerOutput::Exit(UNKNOWN_REQUEST_EXIT));
             }
-            _ => self.gate_answer(now, received).map_or(Answer::None, Answer::Line),
+            _ => self.gate_answer(input).map_or(Answer::None, Answer::Line),
         };
         let answer = fitting.iter().fold(own, |answer, act| answer.acted_on(act, id)).into_line();
+        fitting.iter().flat_map(|act| &act.stderr).for_each(|line| self.pipe.stderr(&line.bytes()));
         let leaves =
             |moment| fitting.iter().filter_map(|act| act.exit).find(move |exit| exit.moment == moment);
         if let Some(exit) = leaves(Moment::Before) {
-            return self.end(exit_output(exit));
+            return self.pipe.end(exit_output(exit));
         }
-        self.deliver(now, &fitting, answer);
+        self.deliver(&fitting, answer, id);
         if fitting.iter().any(|act| act.close) {
-            self.queue.push_back(ServerOutput::CloseOutput);
+            self.pipe.close();
         }
         if let Some(exit) = leaves(Moment::After) {
-            self.end(exit_output(exit));
+            self.pipe.end(exit_output(exit));
         }
     }
 
     /// Writes the answer with the lines around it, now or later.
-    fn deliver(&mut self, now: Time, fitting: &[&Act], answer: Option<Vec<u8>>) {
-        fitting.iter().flat_map(|act| &act.before).for_each(|line| self.write_line(line.as_bytes()));
-        if let Some(line) = answer {
-            let delay_ms = fitting.iter().filter_map(|act| act.delay_ms).max();
-            let waits =
-                fitting.iter().find_map(|act| act.until.as_deref().map(|until| (until, act.until_order)));
-            let twice = fitting.iter().any(|act| act.twice);
-            for _ in 0..=usize::from(twice) {
-                match (delay_ms, waits) {
-                    (None, None) => self.write_line(&line),
-                    _ if self.held.len() >= HELD_MOST => {}
-                    (delay_ms, waits) => self.held.push(Held {
-                        line: line.clone(),
-                        at: delay_ms.map(|ms| now.plus_us(ms.saturating_mul(1000))),
-                        until: waits.map_or(0, |(until, _)| self.played.bit(until)),
-                        moment: waits.map_or(Moment::Before, |(_, moment)| moment),
-                    }),
-                }
+    fn deliver(&mut self, fitting: &[&Act], answer: Option<Vec<u8>>, id: Option<&Id<'_>>) {
+        fitting.iter().flat_map(|act| &act.before).for_each(|line| self.write_line(&line_for(line, id)));
+        let twice = answer.as_ref().filter(|_| fitting.iter().any(|act| act.twice)).cloned();
+        let behind = fitting.iter().flat_map(|act| &act.behind).map(|line| line_for(line, id));
+        let delay_ms = fitting.iter().filter_map(|act| act.delay_ms).max();
+        let waits = fitting.iter().find_map(|act| act.until.as_deref().map(|until| (until, act.until_order)));
+        let at = delay_ms.map(|ms| self.now.plus_us(ms.saturating_mul(1000)));
+        let (until, moment) =
+            waits.map_or((0, Moment::Before), |(until, moment)| (self.played.bit(until), moment));
+        for line in answer.into_iter().chain(twice).chain(behind) {
+            if delay_ms.is_none() && waits.is_none() {
+                self.write_line(&line);
+            } else {
+                self.hold(Held { line, at, until, moment });
             }
         }
-        fitting.iter().flat_map(|act| &act.behind).for_each(|line| self.write_line(line.as_bytes()));
     }
 
-    /// The acts whose selectors fit this message, in the order of the file.
-    fn fitting<'p>(&mut self, quirks: &'p [Quirk], line: &[u8], method: &str) -> Vec<&'p Act> {
-        let mut message = None;
-        let mut acts = Vec::new();
-        for (at, quirk) in quirks.iter().enumerate() {
-            if !self.fits(&quirk.when, line, method, &mut message) {
-                continue;
-            }
-            let Some(count) = self.fitted.get_mut(at) else { continue };
-            *count += 1;
-            if quirk.when.nth.is_none_or(|nth| nth == *count) {
-                acts.push(&quirk.act);
-            }
+    fn hold(&mut self, held: Held) {
+        let size: usize = self.held.iter().map(|held| held.line.len()).sum();
+        if self.held.len() < HELD_MOST && size.saturating_add(held.line.len()) <= pipe::MOST {
+            self.held.push(held);
         }
-        acts
-    }
-
-    fn fits<'a>(
-        &self,
-        when: &Selector,
-        line: &'a [u8],
-        method: &str,
-        read: &mut Option<Option<Raw<'a>>>,
-    ) -> bool {
-        let seen = |name: &str| self.seen & self.played.bit(name) != 0;
-        if !when.method.is_empty() && !when.method.iter().any(|name| name == method)
-            || when.process.is_some_and(|process| process != self.number())
-            || when.from_process.is_some_and(|process| process > self.number())
-            || when.after.as_deref().is_some_and(|name| !seen(name))
-            || when.before.as_deref().is_some_and(seen)
-        {
-            return false;
-        }
-        if when.has.is_none() && when.lacks.is_none() && when.value.is_none() {
-            return true;
-        }
-        let Some(message) =
-            *read.get_or_insert_with(|| json::check(line, &Limits::DEFAULT, &mut IssueSink::new()))
-        else {
-            return false;
-        };
-        when.has.as_ref().is_none_or(|at| doc::find(message, at).is_some())
-            && when.lacks.as_ref().is_none_or(|at| doc::find(message, at).is_none())
-            && when.value.as_ref().is_none_or(|value| {
-                doc::find(message, &value.at).is_some_and(|found| doc::equals(found, &value.equals))
-            })
-    }
-
-    /// Of this process, counted from 1.
-    fn number(&self) -> u32 {
-        self.process.saturating_add(1)
     }
 
     /// True of what a legacy server has by itself and of what the policy gives it.
@@ -338,12 +323,10 @@ impl Server {
     }
 
     /// The correct answer, without its newline.
-    fn gate_answer(&mut self, now: Time, received: &Received<'_>) -> Option<Vec<u8>> {
+    fn gate_answer(&mut self, input: GateInput<'_>) -> Option<Vec<u8>> {
         let mut buf = std::mem::take(&mut self.scratch);
         buf.clear();
-        let Received { line, message, issues } = received;
-        let input = GateInput::Read { bytes: line, message, issues };
-        let heard = self.gate.handle_input(now, input).is_ok();
+        let heard = self.gate.handle_input(self.now, input).is_ok();
         let mut answered = false;
         while let Some(output) = self.gate.poll_output(&mut buf) {
             answered |= matches!(output, GateOutput::Write(_));
@@ -356,60 +339,19 @@ impl Server {
         Some(buf)
     }
 
-    fn release_until(&mut self, bit: u64, moment: Moment) {
-        if bit == 0 || self.ended {
+    fn release(&mut self, is_due: impl Fn(&Held, Time) -> bool) {
+        if self.held.is_empty() {
             return;
         }
-        let (due, kept) = std::mem::take(&mut self.held)
-            .into_iter()
-            .partition(|held| held.until & bit != 0 && held.moment == moment);
-        self.held = kept;
-        let due: Vec<Held> = due;
-        due.iter().for_each(|held| self.write_line(&held.line));
-    }
-
-    fn release_due(&mut self, now: Time) {
+        let now = self.now;
         let (due, kept): (Vec<Held>, Vec<Held>) =
-            std::mem::take(&mut self.held).into_iter().partition(|held| held.at.is_some_and(|at| at <= now));
+            std::mem::take(&mut self.held).into_iter().partition(|held| is_due(held, now));
         self.held = kept;
         due.iter().for_each(|held| self.write_line(&held.line));
     }
 
     fn write_line(&mut self, line: &[u8]) {
-        let played = Arc::clone(&self.played);
-        let wire = &played.persona().wire;
-        let mut start = self.bytes.len();
-        if wire.together
-            && let Some(ServerOutput::Write(before)) = self.queue.back()
-        {
-            start = before.start;
-            self.queue.pop_back();
-        }
-        if wire.byte_order_mark && !std::mem::replace(&mut self.marked, true) {
-            self.bytes.extend_from_slice("\u{feff}".as_bytes());
-        }
-        if wire.line_end == LineEnd::ContentLength {
-            self.bytes.extend_from_slice(format!("Content-Length: {}\r\n\r\n", line.len()).as_bytes());
-        }
-        self.bytes.extend_from_slice(line);
-        match wire.line_end {
-            LineEnd::Lf => self.bytes.push(b'\n'),
-            LineEnd::CrLf => self.bytes.extend_from_slice(b"\r\n"),
-            LineEnd::None | LineEnd::ContentLength => {}
-        }
-        let end = self.bytes.len();
-        let size = wire.chunk_bytes.map_or(usize::MAX, |size| (size as usize).max(1));
-        let mut at = start;
-        while at < end {
-            let next = at.saturating_add(size).min(end);
-            self.queue.push_back(ServerOutput::Write(at..next));
-            at = next;
-        }
-    }
-
-    fn end(&mut self, output: ServerOutput) {
-        self.queue.push_back(output);
-        self.ended = true;
+        self.pipe.line(self.played.wire(self.process), line);
     }
 }
 

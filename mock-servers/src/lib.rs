@@ -12,16 +12,23 @@ mod files;
 mod locate;
 mod mutant;
 mod persona;
+mod pipe;
 mod played;
+mod select;
+mod text;
 mod validate;
+mod wire;
 
 pub use doc::Doc;
 pub use draft::{Draft, OpenPoint};
 pub use engine::{Server, ServerInput, ServerOutput};
-pub use files::{LoadError, load, persona, persona_text, personas};
-pub use mutant::{Mutant, mutant, mutants};
+pub use files::{load, persona, persona_text, personas};
+pub use mcp_parley_data::{LoadError, SCHEMA};
+pub use mutant::{Base, Mutant, mutant, mutants};
 pub use persona::{
-    Act, ErrorAct, ExitAct, IdForm, LineEnd, Moment, Persona, PolicyTable, ProcessOverride, Profile, Quirk,
-    RenameAct, SCHEMA, Selector, SetAct, ValueSelector, Wire,
+    Act, ErrorAct, ExitAct, IdForm, Moment, Persona, PolicyTable, ProcessOverride, Profile, Quirk, RenameAct,
+    RetypeAct, Selector, SetAct, ValueKind, ValueSelector,
 };
 pub use played::{Played, PlayedError};
+pub use text::Text;
+pub use wire::{LineEnd, Wire};

@@ -1,47 +1,42 @@
-//! Server mutants: a file names one deviation of the gate and the check that kills it.
+//! Server mutants: a server that would be correct but for one fault of its gate.
 
-use std::sync::OnceLock;
-
+use include_dir::include_dir;
+use mcp_parley_data::{self as data, Shelf};
 use mcp_parley_negotiation::gate::GateDeviations;
 use serde::{Deserialize, Serialize};
 
-use crate::files;
 use crate::persona::{PolicyTable, Profile};
 
+static SHELF: Shelf<Mutant> = Shelf::new(include_dir!("$CARGO_MANIFEST_DIR/mutants"));
+
 /// A server with one fault.
+pub type Mutant = data::Mutant<GateDeviations, Base>;
+
+/// What a mutant is but for its fault.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Mutant {
-    /// The schema number.
-    pub schema: u32,
-    /// Its name.
-    pub id: String,
-    /// Always `server`.
-    pub side: String,
-    /// The requirement or property whose check must be the first to see the fault.
-    pub killed_by: String,
-    /// The fault in one line.
-    pub title: String,
-    /// What the server is but for its fault.
+#[serde(default, deny_unknown_fields)]
+pub struct Base {
+    /// The kind of server.
     pub profile: Profile,
     /// What it legally chooses.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub policy: Option<PolicyTable>,
-    /// The fault.
-    pub deviations: GateDeviations,
+}
+
+impl Default for Base {
+    fn default() -> Self {
+        Self { profile: Profile::Modern, policy: None }
+    }
 }
 
 /// All of them, in the order of their names.
 pub fn mutants() -> &'static [Mutant] {
-    static ALL: OnceLock<Vec<Mutant>> = OnceLock::new();
-    ALL.get_or_init(|| {
-        files::mutant_texts().into_iter().filter_map(|(_, text)| toml::from_str(text).ok()).collect()
-    })
+    SHELF.all()
 }
 
 /// The one of this name.
 pub fn mutant(id: &str) -> Option<&'static Mutant> {
-    mutants().iter().find(|mutant| mutant.id == id)
+    SHELF.get(id)
 }
 
 #[cfg(test)]
@@ -49,12 +44,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_embedded_file_is_read() {
-        for (path, text) in files::mutant_texts() {
-            let mutant: Mutant = toml::from_str(text).unwrap();
-            assert_eq!((format!("{}.toml", mutant.id).as_str(), mutant.schema), (path, 1));
-            assert_ne!(mutant.deviations, GateDeviations::default(), "{path} deviates in nothing");
-        }
-        assert!(files::mutant_texts().len() >= 5);
+    fn every_file_is_read_and_deviates() {
+        assert_eq!(SHELF.problems(), [""; 0]);
+        let deviates = |mutant: &Mutant| mutant.deviations != GateDeviations::default();
+        assert!(mutants().iter().all(|mutant| mutant.side == "server" && deviates(mutant)));
+        assert!(mutants().len() >= 5);
     }
 }

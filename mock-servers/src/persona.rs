@@ -4,14 +4,14 @@ use mcp_parley_negotiation::gate::GatePolicy;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The schema that this version reads and writes.
-pub const SCHEMA: u32 = 1;
+use crate::text::Text;
+use crate::wire::Wire;
 
 /// A concrete persona: no open values.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Persona {
-    /// Always [`SCHEMA`].
+    /// Always [`SCHEMA`](mcp_parley_data::SCHEMA).
     pub schema: u32,
     /// Its name; that of its file.
     pub id: String,
@@ -77,57 +77,6 @@ pub struct ProcessOverride {
     pub profile: Profile,
 }
 
-/// How bytes are written, whatever they say (K19).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Wire {
-    /// Each write is cut into pieces of this many bytes.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub chunk_bytes: Option<u32>,
-    /// How a line ends.
-    pub line_end: LineEnd,
-    /// All that one input causes is one write; with `chunk_bytes`, it is cut as a whole.
-    #[serde(skip_serializing_if = "is_false")]
-    pub together: bool,
-    /// A byte-order mark before the first byte.
-    pub byte_order_mark: bool,
-    /// Lines written before anything is read.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub banner: Vec<String>,
-    /// Ends with this code before anything is read.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub exit_at_start: Option<i32>,
-    /// Ends with this code at the first bytes, before they are a line (K01).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub exit_at_first_bytes: Option<i32>,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature is serde's")]
-fn is_false(flag: &bool) -> bool {
-    !flag
-}
-
-impl Wire {
-    pub(crate) fn is_plain(&self) -> bool {
-        *self == Self::default()
-    }
-}
-
-/// How a line ends.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum LineEnd {
-    /// A newline.
-    #[default]
-    Lf,
-    /// A carriage return and a newline.
-    CrLf,
-    /// Nothing: the next line follows at once, and the last one is never ended.
-    None,
-    /// Nothing, but a `Content-Length` header stands before the line, as another protocol has it.
-    ContentLength,
-}
-
 /// When a quirk acts, and what it does.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -158,6 +107,12 @@ pub struct Selector {
     /// Only the n-th message that fits, counted from 1 in each process.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nth: Option<u32>,
+    /// Only the first so many messages that fit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first: Option<u32>,
+    /// Only every so many-th message that fits: 2 for the second, the fourth, the sixth.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub every: Option<u32>,
     /// Only in the n-th process, counted from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub process: Option<u32>,
@@ -192,12 +147,9 @@ pub struct Act {
     /// The answer is this result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<Value>,
-    /// The answer is this line, as it stands.
+    /// The answer is this line. In the text of lines, `$id` stands for the request's id as it was written, or for `null`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub line: Option<String>,
-    /// The answer is a line of these bytes, which need not be UTF-8.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub line_bytes: Option<Vec<u8>>,
+    pub line: Option<Text>,
     /// These places are taken out of the answer (JSON pointers).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub omit: Vec<String>,
@@ -207,6 +159,9 @@ pub struct Act {
     /// These members get other names.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rename: Vec<RenameAct>,
+    /// These values become the nearest ones of another type.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub retype: Vec<RetypeAct>,
     /// These members stand twice.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub double: Vec<String>,
@@ -216,12 +171,15 @@ pub struct Act {
     /// The answer is longer by so many blanks before its last byte.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pad_bytes: Option<u32>,
-    /// Lines before the answer.
+    /// Lines on standard error, first of all.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub before: Vec<String>,
-    /// Lines behind it.
+    pub stderr: Vec<Text>,
+    /// Lines before the answer, at once even if the answer waits.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub behind: Vec<String>,
+    pub before: Vec<Text>,
+    /// Lines behind it, which wait with it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub behind: Vec<Text>,
     /// The answer is written twice.
     pub twice: bool,
     /// No answer.
@@ -259,14 +217,18 @@ fn default_message() -> Value {
     Value::from("refused")
 }
 
-/// Another name for a member.
+/// Another name for a member: either `to` or `raw`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RenameAct {
     /// A JSON pointer.
     pub at: String,
     /// The name.
-    pub to: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<String>,
+    /// What stands between the quotes, as it stands: escapes of one's own choice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub raw: Option<String>,
 }
 
 /// A value for a place: either `to` or `raw`.
@@ -280,7 +242,36 @@ pub struct SetAct {
     pub to: Option<Value>,
     /// The JSON text, as it stands, valid or not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub raw: Option<String>,
+    pub raw: Option<Text>,
+}
+
+/// A type for a value.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RetypeAct {
+    /// A JSON pointer.
+    pub at: String,
+    /// The type that it gets.
+    #[serde(rename = "as")]
+    pub kind: ValueKind,
+}
+
+/// A JSON type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ValueKind {
+    /// An array with the value in it.
+    Array,
+    /// `true`.
+    Boolean,
+    /// `null`.
+    Null,
+    /// The number that a string spells, or 0.
+    Number,
+    /// An empty object.
+    Object,
+    /// A string with the value's text.
+    String,
 }
 
 /// The id of an answer (K05, K17).

@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use mcp_parley_negotiation::gate::{GatePolicy, Prepared};
+use mcp_parley_negotiation::version::{Era, ProtocolVersion};
 use serde_json::Value;
 use thiserror::Error;
 
 use crate::persona::{Persona, PolicyTable, Profile, Quirk};
 use crate::validate;
+use crate::wire::Wire;
 
 /// A persona that can be played.
 #[derive(Clone, Debug)]
@@ -16,6 +18,8 @@ pub struct Played {
     gates: Vec<(u32, Profile, Arc<Prepared>)>,
     /// Methods that a quirk waits for: what a process has seen of them is a bit each.
     watched: Vec<String>,
+    /// How processes write that the persona's wire is not for.
+    plain: Wire,
 }
 
 /// A persona cannot be played.
@@ -65,7 +69,7 @@ impl Played {
         if watched.len() > 64 {
             return Err(PlayedError::TooManyMethods);
         }
-        Ok(Self { persona, gates, watched })
+        Ok(Self { persona, gates, watched, plain: Wire::default() })
     }
 
     /// The persona.
@@ -83,6 +87,12 @@ impl Played {
             .find(|(from, ..)| *from <= process.saturating_add(1))
             .or_else(|| self.gates.first());
         found.map_or_else(|| (Profile::Silent, Arc::new(Prepared::new(GatePolicy::default()))), of)
+    }
+
+    /// How the process of this number, counted from 0, writes.
+    pub(crate) fn wire(&self, process: u32) -> &Wire {
+        let wire = &self.persona.wire;
+        if wire.processes.is_some_and(|first| process >= first) { &self.plain } else { wire }
     }
 
     pub(crate) fn bit(&self, method: &str) -> u64 {
@@ -108,5 +118,16 @@ fn policy(profile: Profile, changes: Option<&PolicyTable>) -> Result<GatePolicy,
             fields.insert(name.clone(), value.clone());
         }
     }
-    serde_json::from_value(fields).map_err(|error| error.to_string())
+    let policy: GatePolicy = serde_json::from_value(fields).map_err(|error| error.to_string())?;
+    swapped("modern", &policy.modern, Era::Legacy)?;
+    swapped("legacy", &policy.legacy, Era::Modern)?;
+    Ok(policy)
+}
+
+/// The gate would leave such a version out, and the file would not do what it says.
+fn swapped(list: &str, versions: &[ProtocolVersion], other: Era) -> Result<(), String> {
+    match versions.iter().find(|version| version.era() == Some(other)) {
+        Some(version) => Err(format!("`{list}`: {version} is of the other era; a quirk can answer with it")),
+        None => Ok(()),
+    }
 }

@@ -1,13 +1,14 @@
 //! What the schema's types cannot say of a persona: a pointer that finds nothing and a count that never comes are mistakes.
 
-use crate::persona::{Act, Persona, Quirk, SCHEMA, Selector, SetAct};
+use mcp_parley_data::SCHEMA;
+
+use crate::persona::{Act, Persona, Quirk, Selector, SetAct};
 use crate::played::PlayedError;
+use crate::text::{LONGEST, Text};
+use crate::wire::Wire;
 
 /// The key whose value is wrong, and what is allowed.
 type Checked = Result<(), (&'static str, &'static str)>;
-
-/// The most bytes that an answer is padded by.
-const PADDING_MOST: u32 = 128 << 20;
 
 /// The most steps of a pointer. `set` makes what is missing on the way, and what is made is written and dropped by recursion.
 const STEPS_MOST: usize = 32;
@@ -18,13 +19,20 @@ pub(crate) fn persona(persona: &Persona) -> Result<(), PlayedError> {
     if persona.schema != SCHEMA {
         return Err(PlayedError::Value { name: "schema", allowed: "1 is what this version plays" });
     }
-    let chunk = counted("chunk_bytes", persona.wire.chunk_bytes, 1);
     let later = || persona.process.iter().try_for_each(|later| counted("from", Some(later.from), 2));
-    chunk.and_then(|()| later()).map_err(|(name, allowed)| PlayedError::Value { name, allowed })?;
+    let whole = wire(&persona.wire).and_then(|()| later());
+    whole.map_err(|(name, allowed)| PlayedError::Value { name, allowed })?;
     for (at, one) in persona.quirks.iter().enumerate() {
         quirk(one).map_err(|(name, allowed)| PlayedError::Quirk { number: at + 1, name, allowed })?;
     }
     Ok(())
+}
+
+fn wire(wire: &Wire) -> Checked {
+    counted("chunk_bytes", wire.chunk_bytes, 1)?;
+    counted("processes", wire.processes, 1)?;
+    texts("banner", &wire.banner)?;
+    texts("stderr", &wire.stderr)
 }
 
 fn quirk(quirk: &Quirk) -> Checked {
@@ -34,6 +42,8 @@ fn quirk(quirk: &Quirk) -> Checked {
 
 fn selector(when: &Selector) -> Checked {
     counted("nth", when.nth, 1)?;
+    counted("first", when.first, 1)?;
+    counted("every", when.every, 1)?;
     counted("process", when.process, 1)?;
     counted("from_process", when.from_process, 1)?;
     let has = when.has.iter().map(|at| ("has", at));
@@ -47,12 +57,17 @@ fn act(act: &Act) -> Checked {
     let omit = act.omit.iter().map(|at| ("omit", at));
     let double = act.double.iter().map(|at| ("double", at));
     let rename = act.rename.iter().map(|rename| ("at", &rename.at));
-    omit.chain(double).chain(rename).try_for_each(|(name, at)| member(name, at))?;
-    if act.line.is_some() && act.line_bytes.is_some() {
-        return refuse("line_bytes", "give either `line` or `line_bytes`");
+    let retype = act.retype.iter().map(|retype| ("at", &retype.at));
+    omit.chain(double).chain(rename).chain(retype).try_for_each(|(name, at)| member(name, at))?;
+    if act.rename.iter().any(|rename| rename.to.is_some() == rename.raw.is_some()) {
+        return refuse("rename", "give either `to` (a name) or `raw` (what stands between its quotes)");
     }
-    if act.pad_bytes.is_some_and(|size| size > PADDING_MOST) {
-        return refuse("pad_bytes", "at most 134217728 (128 MiB)");
+    texts("line", act.line.as_slice())?;
+    texts("stderr", &act.stderr)?;
+    texts("before", &act.before)?;
+    texts("behind", &act.behind)?;
+    if act.pad_bytes.is_some_and(|size| size as usize > LONGEST) {
+        return refuse("pad_bytes", "at most 16777216 (16 MiB)");
     }
     if act.exit.and_then(|exit| exit.signal).is_some_and(|signal| !(1..=64).contains(&signal)) {
         return refuse("signal", "from 1 to 64");
@@ -65,7 +80,11 @@ fn set(set: &SetAct) -> Checked {
     if set.to.is_some() == set.raw.is_some() {
         return refuse("set", "give either `to` (a value) or `raw` (JSON text; null is raw = \"null\")");
     }
-    Ok(())
+    texts("raw", set.raw.as_slice())
+}
+
+fn texts(name: &'static str, texts: &[Text]) -> Checked {
+    texts.iter().try_for_each(|text| text.check().map_err(|allowed| (name, allowed)))
 }
 
 /// The place of any value; the empty pointer is that of the whole message.

@@ -53,6 +53,15 @@ fn an_unknown_key_is_refused_with_its_line_and_what_is_allowed() {
 }
 
 #[test]
+fn a_revision_in_the_list_of_the_other_era_is_refused() {
+    let said = refused("swapped", "[policy]\nlegacy = [\"2025-11-25\", \"2026-07-28\"]\n");
+    assert!(said.contains("in [policy]: `legacy`: 2026-07-28 is of the other era"), "{said}");
+    let said = refused("swapped-modern", "[policy]\nmodern = [\"2025-03-26\"]\n");
+    assert!(said.contains("in [policy]: `modern`: 2025-03-26 is of the other era"), "{said}");
+    loaded("unknown.toml", &format!("{HEAD}[policy]\nlegacy = [\"2099-01-01\"]\n")).unwrap();
+}
+
+#[test]
 fn a_wrong_value_is_refused_with_its_line() {
     let said = refused("line-end", "\n[wire]\nline_end = \"lf-cr\"\n");
     assert!(said.starts_with("line 8: unknown variant `lf-cr`, expected one of `lf`, `cr-lf`"), "{said}");
@@ -109,12 +118,23 @@ fn what_could_never_act_is_refused() {
             "act = { set = [{ at = \"/x\", to = 1, raw = \"1\" }] }",
             "line 7: in quirk 1: `set`: give either `to` (a value) or `raw` (JSON text; null is raw = \"null\")".into(),
         ),
+        ("when = { first = 0 }\nact = {}", "line 7: in quirk 1: `first`: at least 1".into()),
+        ("when = { every = 0 }\nact = {}", "line 7: in quirk 1: `every`: at least 1".into()),
         (
-            "act = { line = \"x\", line_bytes = [1] }",
-            "line 7: in quirk 1: `line_bytes`: give either `line` or `line_bytes`".into(),
+            "act = { rename = [{ at = \"/x\" }] }",
+            "line 7: in quirk 1: `rename`: give either `to` (a name) or `raw` (what stands between its quotes)".into(),
         ),
-        ("act = { pad_bytes = 134217729 }", "line 7: in quirk 1: `pad_bytes`: at most 134217728 (128 MiB)".into()),
+        ("act = { line = { hex = \"f\" } }", "line 7: in quirk 1: `line`: `hex` takes pairs of hexadecimal digits".into()),
+        ("act = { set = [{ at = \"\", raw = { hex = \"x\" } }] }", "line 7: in quirk 1: `raw`: `hex` takes pairs of hexadecimal digits".into()),
+        (
+            "act = { before = [{ repeat = { text = \"ab\", times = 8388609 } }] }",
+            "line 7: in quirk 1: `before`: at most 16777216 bytes (16 MiB)".into(),
+        ),
+        ("act = { retype = [{ at = \"x\", as = \"null\" }] }", format!("line 7: in quirk 1: `at`: {pointer}")),
+        ("act = { pad_bytes = 16777217 }", "line 7: in quirk 1: `pad_bytes`: at most 16777216 (16 MiB)".into()),
         ("act = { exit = { signal = 65 } }", "line 7: in quirk 1: `signal`: from 1 to 64".into()),
+        ("act = {}\n[wire]\nprocesses = 0", "line 9: `processes`: at least 1".into()),
+        ("act = {}\n[wire]\nbanner = [{ hex = \"1\" }]", "line 9: `banner`: `hex` takes pairs of hexadecimal digits".into()),
         ("act = {}\n[[process]]\nfrom = 1\nprofile = \"legacy\"", "line 9: `from`: at least 2".into()),
     ]
     .into_iter()

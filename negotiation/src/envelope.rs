@@ -2,7 +2,7 @@
 
 use crate::examine::Examiner;
 use crate::issue::{IssueId, IssueSink};
-use crate::json::{self, Kind, Number, Raw, RawStr};
+use crate::json::{self, Kind, Noted, Number, Raw, RawStr};
 use crate::limits::Limits;
 
 /// The `id` of a message.
@@ -91,10 +91,11 @@ pub struct ErrorObject<'a> {
 /// Reads one message (one line without its newline, or one HTTP body). Total: every input has an answer. The issues are
 /// those of the message itself; what its parameters, result or data hold is for others to judge.
 pub fn read_message<'a>(bytes: &'a [u8], limits: &Limits, issues: &mut IssueSink) -> Message<'a> {
-    let Some(value) = json::check(bytes, limits, issues) else { return Message::NotJson };
+    let mut noted = Noted::default();
+    let Some(value) = json::check_noting(bytes, limits, issues, &mut noted) else { return Message::NotJson };
     let mut examiner = Examiner::new(bytes, issues);
     match value.kind() {
-        Kind::Object => read_object(value, limits, &mut examiner),
+        Kind::Object => read_object(value, &noted, limits, &mut examiner),
         Kind::Array => {
             examiner.issue(IssueId::Batch, value);
             Message::Batch
@@ -106,9 +107,17 @@ pub fn read_message<'a>(bytes: &'a [u8], limits: &Limits, issues: &mut IssueSink
     }
 }
 
-fn read_object<'a>(object: Raw<'a>, limits: &Limits, examiner: &mut Examiner<'_>) -> Message<'a> {
+fn read_object<'a>(
+    object: Raw<'a>,
+    noted: &Noted<'a>,
+    limits: &Limits,
+    examiner: &mut Examiner<'_>,
+) -> Message<'a> {
     let names = ["jsonrpc", "id", "method", "params", "result", "error"];
-    let [jsonrpc, id, method, params, result, error] = examiner.pick(object, names);
+    let [jsonrpc, id, method, params, result, error] = match noted.members() {
+        Some(members) => examiner.pick_from(members, names),
+        None => examiner.pick(object, names),
+    };
     let jsonrpc = examiner.required(jsonrpc, object, IssueId::JsonrpcMissing);
     let is_right = |version: Raw<'_>| version.as_str().is_some_and(|version| version.eq_str("2.0"));
     let jsonrpc = examiner.checked(jsonrpc, is_right, IssueId::JsonrpcWrong);

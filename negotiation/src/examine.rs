@@ -35,7 +35,16 @@ impl<'s> Examiner<'s> {
         object: Raw<'a>,
         names: [&str; N],
     ) -> [Option<Raw<'a>>; N] {
-        object.pick(names, |key, odd| {
+        self.pick_from(object.members(), names)
+    }
+
+    /// The same, of members that are known already.
+    pub(crate) fn pick_from<'a, const N: usize>(
+        &mut self,
+        members: impl Iterator<Item = (RawStr<'a>, Raw<'a>)>,
+        names: [&str; N],
+    ) -> [Option<Raw<'a>>; N] {
+        json::pick(members, names, |key, odd| {
             if odd == Odd::Duplicate {
                 self.issue_at_key(IssueId::DuplicateKey, key);
             }

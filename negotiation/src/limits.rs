@@ -10,13 +10,16 @@ pub struct Limits {
     pub depth: usize,
     /// Longest `id` that is kept, in bytes of JSON text; a longer one matches no request.
     pub id_bytes: usize,
+    /// Most messages of a batch: a longer one is refused as a whole, so that a line of `[1,1,…]` cannot make the gate write many
+    /// times its own length.
+    pub batch: usize,
 }
 
 impl Limits {
     /// The most that [`Limits::depth`] can be: the reader keeps one bit a level.
     pub const MAX_DEPTH: usize = 1024;
-    /// 4 MiB, 128 levels, 1 KiB.
-    pub const DEFAULT: Self = Self { message_bytes: 4 << 20, depth: 128, id_bytes: 1024 };
+    /// 4 MiB, 128 levels, 1 KiB, 64 messages.
+    pub const DEFAULT: Self = Self { message_bytes: 4 << 20, depth: 128, id_bytes: 1024, batch: 64 };
 }
 
 impl Default for Limits {

@@ -85,6 +85,26 @@ impl Preferences {
         Self { modern: of(Era::Modern), legacy: of(Era::Legacy) }
     }
 
+    /// The same, each version once and in one era: a known revision in the list of the other era is left out (ERA-22), an
+    /// unknown version in both lists counts as modern.
+    #[must_use]
+    pub fn cleared(&self) -> Self {
+        let of = |list: &Arc<[ProtocolVersion]>, other: Era, taken: &[ProtocolVersion]| {
+            let keeps = |(at, version): &(usize, &ProtocolVersion)| {
+                let earlier = list.get(..*at).unwrap_or_default();
+                version.era() != Some(other) && !taken.contains(version) && !earlier.contains(version)
+            };
+            let all = || list.iter().enumerate();
+            if all().all(|one| keeps(&one)) {
+                return Arc::clone(list);
+            }
+            all().filter(keeps).map(|(_, version)| version.clone()).collect()
+        };
+        let modern = of(&self.modern, Era::Legacy, &[]);
+        let legacy = of(&self.legacy, Era::Modern, &modern);
+        Self { modern, legacy }
+    }
+
     /// The place of a version among the modern ones.
     pub fn modern_index(&self, version: &str) -> Option<usize> {
         self.modern.iter().position(|v| v.as_str() == version)

@@ -10,7 +10,7 @@ use mcp_parley_negotiation::limits::Limits;
 use mcp_parley_negotiation::meta::read_request_meta;
 use mcp_parley_negotiation::version::Preferences;
 
-const LIMITS: Limits = Limits { message_bytes: 600, depth: 5, id_bytes: 40 };
+const LIMITS: Limits = Limits { message_bytes: 600, depth: 5, id_bytes: 40, ..Limits::DEFAULT };
 
 /// A good message of each kind, which a case changes in one place.
 const REQUEST: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},"io.modelcontextprotocol/clientCapabilities":{"roots":{}},"io.modelcontextprotocol/logLevel":"info"}}}"#;

@@ -100,6 +100,7 @@ impl ClientSide {
                 reports: false,
             };
         };
+        let offered = policy.offered();
         let names = |list: &[ProtocolVersion]| Some(list.iter().map(|v| v.as_str().to_owned()).collect());
         let mode = match &policy.mode {
             Mode::Legacy => DeclaredMode::Legacy,
@@ -109,8 +110,8 @@ impl ClientSide {
         };
         Declared {
             mode,
-            modern: names(&policy.preferences.modern),
-            legacy: names(&policy.preferences.legacy),
+            modern: names(&offered.modern),
+            legacy: names(&offered.legacy),
             longest_wait_us: Some(policy.probe_timeout_us.max(policy.request_timeout_us)),
             reports: true,
         }

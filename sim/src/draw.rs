@@ -3,6 +3,7 @@
 //! Every field is drawn through the chooser, 0 being the simplest; a run first draws what is in play at all (swarm).
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU8;
 use std::sync::Arc;
 
 use mcp_parley_mock_clients::Opening;
@@ -179,7 +180,8 @@ fn vary(policy: &mut ClientPolicy, chooser: &mut impl Chooser) {
     policy.missing_result_type = pick(MissingResultType::ALL, chooser);
     policy.initialize_refused = pick(InitializeRefused::ALL, chooser);
     policy.early_request = pick(EarlyRequest::ALL, chooser);
-    policy.corrective_retries = [2, 1, 3][chooser.choose(Site::Policy, 3) as usize];
+    let beyond_one = [1, 0, 2][chooser.choose(Site::Policy, 3) as usize];
+    policy.corrective_retries = NonZeroU8::MIN.saturating_add(beyond_one);
     policy.probe_timeout_us = [5_000_000, 1_000_000, 12_000_000][chooser.choose(Site::Policy, 3) as usize];
     policy.cached_era =
         [None, None, None, Some(Era::Legacy), Some(Era::Modern)][chooser.choose(Site::Policy, 5) as usize];

@@ -97,9 +97,11 @@ fn verdict(end: &RunEnd, subject: &Subject, standstill: Standstill) -> Verdict {
         (RunEnd::MockFailed(why), _) => return Verdict::OurFault(format!("the mock failed: {why}")),
         (RunEnd::DriverTimedOut, _) => "the driver ran out of time".into(),
         (RunEnd::Unsupported, _) => "the SDK has no such mode".into(),
-        (RunEnd::NeverConnected, _) => "the client never started the server".into(),
+        (RunEnd::NeverConnected, _) => {
+            "the client never started the server: it must run what stands for {server} in its command".into()
+        }
         (RunEnd::DriverFailed(why), _) => format!("the driver failed: {why}"),
-        (RunEnd::Flood(why), _) => format!("too much traffic: {why}"),
+        (RunEnd::Flood(why), _) => format!("too much traffic for a negotiation: {why}"),
         (RunEnd::Cancelled, _) => "stopped".into(),
     };
     Verdict::Incomplete(why)

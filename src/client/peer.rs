@@ -26,7 +26,8 @@ pub(crate) struct Subject {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PeerFile {
-    schema: u32,
+    #[serde(rename = "schema")]
+    _schema: u32,
     name: String,
     role: String,
     sdk: String,
@@ -87,15 +88,8 @@ fn mode(text: &str) -> Result<Mode, Failure> {
 }
 
 fn read(path: &Path, mode: &Mode, asked: &str) -> Result<Subject, Failure> {
-    let refuse = |why: &dyn std::fmt::Display| {
-        let why = why.to_string();
-        Failure::usage(format!("{}: {}", path.display(), why.trim().replace('\n', " ")))
-    };
-    let text = std::fs::read_to_string(path).map_err(|error| refuse(&error))?;
-    let peer: PeerFile = toml::from_str(&text).map_err(|error| refuse(&error))?;
-    if peer.schema != 1 {
-        return Err(refuse(&format!("this file has schema {}, this version reads schema 1", peer.schema)));
-    }
+    let refuse = |why: &dyn std::fmt::Display| Failure::usage(format!("{}: {why}", path.display()));
+    let peer: PeerFile = mcp_parley_data::load(path).map_err(Failure::usage)?;
     if peer.role != "client" {
         return Err(refuse(&"this peer is a server; `client` wants one whose role is \"client\""));
     }

@@ -5,6 +5,8 @@ use serde_json::Value;
 
 /// At most this much of a message is shown.
 const MESSAGE_COLUMNS: usize = 300;
+/// A longer message is not read: what it holds may take many times its size in memory.
+const READ_BYTES: usize = 1 << 20;
 /// At most so many messages are shown before the one that broke something.
 const BEFORE: usize = 3;
 
@@ -62,6 +64,9 @@ fn process(line: &Line) -> String {
 
 /// A message in a word or two.
 fn word(bytes: &[u8]) -> String {
+    if bytes.len() > READ_BYTES {
+        return format!("({} bytes)", bytes.len());
+    }
     let Ok(message) = serde_json::from_slice::<Value>(bytes) else { return "(no JSON)".into() };
     let Some(method) = message["method"].as_str() else { return "(response)".into() };
     let version = message["params"]["protocolVersion"].as_str();

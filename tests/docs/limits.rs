@@ -68,15 +68,17 @@ fn every_issue_that_the_reader_can_give_has_a_row() {
 
 #[test]
 fn the_other_bounds_are_those_of_the_crates() {
-    use mcp_parley_trace::{MAX_CHUNK_BYTES, MAX_DATA_BYTES, MAX_EVENTS, MAX_LINE_BYTES};
+    use mcp_parley_trace::{MAX_CHUNK_BYTES, MAX_DATA_BYTES, MAX_EVENTS, MAX_HEADER_BYTES, MAX_LINE_BYTES};
     let page = Page::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/limits.md"));
     let bounds = mcp_parley_hosts::Bounds::default();
     let mib = |bytes: usize| format!("{} MiB", bytes >> 20);
-    let (line, chunk, data) = (mib(MAX_LINE_BYTES), mib(MAX_CHUNK_BYTES), mib(MAX_DATA_BYTES));
+    let (header, line) = (mib(MAX_HEADER_BYTES), mib(MAX_LINE_BYTES));
+    let (chunk, data) = (mib(MAX_CHUNK_BYTES), mib(MAX_DATA_BYTES));
     for bound in [
         IssueSink::KEPT.to_string(),
         mcp_parley_sim::MAX_EVENTS.to_string(),
-        format!("{line}, {chunk}, {data}, {MAX_EVENTS}"),
+        format!("{} messages", Limits::DEFAULT.batch),
+        format!("{header}, {line}, {chunk}, {data}, {MAX_EVENTS}"),
         format!("{}, {}, {}", mib(bounds.data_bytes), bounds.events, bounds.processes),
     ] {
         let row = page.prose().any(|line| line.ends_with(&format!("| {bound} |")));

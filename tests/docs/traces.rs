@@ -84,6 +84,7 @@ fn kinds() -> Vec<Kind> {
         Up,
         SpawnFailed,
         Write,
+        Stderr,
         Read,
         Close,
         Eof,
@@ -100,8 +101,8 @@ fn kinds() -> Vec<Kind> {
     ];
     for kind in &all {
         match kind {
-            Spawn | Up | SpawnFailed | Write | Read | Close | Eof | WriteFailed | Exit(_) | Signal(_)
-            | Settled(_) | Failed | Downgraded | Called(_) | FaultsOff | Stuck | End(_) => {}
+            Spawn | Up | SpawnFailed | Write | Stderr | Read | Close | Eof | WriteFailed | Exit(_)
+            | Signal(_) | Settled(_) | Failed | Downgraded | Called(_) | FaultsOff | Stuck | End(_) => {}
         }
     }
     all

@@ -50,6 +50,8 @@ pub enum Kind {
     SpawnFailed,
     /// Any: it handed these bytes to the channel, in one piece.
     Write,
+    /// Server: it wrote these bytes on its standard error.
+    Stderr,
     /// Any: it took these bytes from the channel, in one piece.
     Read,
     /// Client: it closed the server's standard input. Server: it closed its standard output.

@@ -99,5 +99,6 @@ fn kind_code(kind: Kind) -> (u8, i32) {
         Kind::FaultsOff => (14, 0),
         Kind::Stuck => (15, 0),
         Kind::End(complete) => (16, i32::from(complete)),
+        Kind::Stderr => (17, 0),
     }
 }

@@ -21,9 +21,9 @@ pub use hash::{CampaignHash, RunHash};
 pub use header::{
     Decision, Declared, Footer, Header, Mode, Origin, Outcome, Ruling, SCHEMA, Subject, Transport,
 };
-pub use lines::{Assembler, Line, lines};
+pub use lines::{Assembler, Line, MAX_LINES, lines};
 pub use read::{
-    FileError, MAX_CHUNK_BYTES, MAX_DATA_BYTES, MAX_EVENTS, MAX_LINE_BYTES, Problem, ReadError, ReadOptions,
-    TraceFile, read, read_file,
+    FileError, MAX_CHUNK_BYTES, MAX_DATA_BYTES, MAX_EVENTS, MAX_HEADER_BYTES, MAX_LINE_BYTES, Problem,
+    ReadError, ReadOptions, TraceFile, read, read_file,
 };
 pub use write::{WriteError, Writer, write};

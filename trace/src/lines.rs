@@ -4,6 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{Channel, Event, Kind, Node, Recording};
 
+/// No more lines of a run are found. The judge reads fewer, no person reads as many, and a flood of empty lines would
+/// take a hundred times its size in memory.
+pub const MAX_LINES: usize = 1 << 13;
+
 /// One line of a channel, which should be one message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
@@ -36,7 +40,7 @@ impl Line {
     }
 }
 
-/// All lines of a recording, in the order in which they were completed; those that never were come last.
+/// The first [`MAX_LINES`] lines of a recording, in the order in which they were completed; those that never were come last.
 pub fn lines(recording: &Recording) -> Vec<Line> {
     let mut assembler = Assembler::new();
     let mut lines = Vec::new();
@@ -47,12 +51,13 @@ pub fn lines(recording: &Recording) -> Vec<Line> {
     lines
 }
 
-/// Finds the lines of a run while it happens. Each line is found once: where its sender wrote it, or, if the recording
+/// Finds the first [`MAX_LINES`] lines of a run while it happens. Each line is found once: where its sender wrote it, or, if the recording
 /// shows only the other end of the channel, where it was read.
 #[derive(Debug, Default)]
 pub struct Assembler {
     open: BTreeMap<(Channel, Node), Line>,
     written: BTreeSet<(Channel, Node)>,
+    found: usize,
 }
 
 impl Assembler {
@@ -72,7 +77,7 @@ impl Assembler {
         }
         let mut done = Vec::new();
         let mut at = 0;
-        while at < bytes.len() {
+        while at < bytes.len() && self.found < MAX_LINES {
             let newline = bytes[at..].iter().position(|byte| *byte == b'\n').map(|n| at + n);
             let end = newline.unwrap_or(bytes.len());
             let line = self.open.entry((channel, from)).or_insert_with(|| Line {
@@ -87,6 +92,7 @@ impl Assembler {
             line.end = end;
             at = end + 1;
             if newline.is_some() {
+                self.found += 1;
                 done.extend(self.open.remove(&(channel, from)).map(|line| Line { ended: true, ..line }));
             }
         }
@@ -139,6 +145,19 @@ mod tests {
                 (Node::Client, "three".into(), vec![1, 3], false),
             ]
         );
+    }
+
+    #[test]
+    fn a_flood_of_empty_lines_is_cut() {
+        let mut r = Recording::new();
+        let p = Channel::Process(0);
+        r.push(0, Node::Client, p, Kind::Write, None, b"first\nwhich is not ended");
+        r.push(1, Node::Server, p, Kind::Write, None, &vec![b'\n'; 2 * MAX_LINES]);
+        r.push(2, Node::Server, p, Kind::Write, None, b"more\n");
+        let lines = texts(&r);
+        let (last, all) = lines.split_last().unwrap();
+        assert_eq!((all.len(), all[0].1.as_str()), (MAX_LINES, "first"));
+        assert_eq!(last.1, "which is not ended");
     }
 
     #[test]

@@ -13,12 +13,14 @@ use crate::{Footer, Header, Recording, SCHEMA, escape};
 
 /// Longest line of a file, in bytes: 32 MiB.
 pub const MAX_LINE_BYTES: usize = 32 << 20;
+/// Longest header, in bytes: 4 MiB. What it holds as data takes many times its size in memory.
+pub const MAX_HEADER_BYTES: usize = 4 << 20;
 /// Most bytes that one event may hold: what fits a line as base64, with room for the other members.
 pub const MAX_CHUNK_BYTES: usize = 23 << 20;
 /// Most bytes that all events of a file may hold together: 64 MiB.
 pub const MAX_DATA_BYTES: usize = 64 << 20;
 /// Most events of a file.
-pub const MAX_EVENTS: u32 = 1 << 20;
+pub const MAX_EVENTS: u32 = 1 << 18;
 
 /// A file, read.
 #[derive(Clone, Debug, PartialEq)]
@@ -73,8 +75,11 @@ pub enum Problem {
     )]
     OtherSchema(String),
     /// A header that does not follow the schema.
-    #[error("bad header: {0}")]
+    #[error("bad header: {}", said(.0))]
     Header(serde_json::Error),
+    /// Too long a header.
+    #[error("the header is longer than {MAX_HEADER_BYTES} bytes: no trace has such a header")]
+    HeaderTooLong,
     /// Not UTF-8.
     #[error("not UTF-8 at byte {0} of the line: bytes that are no text are written as {{\"b64\": …}}")]
     NotUtf8(usize),
@@ -88,7 +93,7 @@ pub enum Problem {
     #[error("more than {MAX_EVENTS} events: record a shorter run")]
     TooManyEvents,
     /// JSON that is none, or a line that is neither event, note nor footer.
-    #[error("{0}")]
+    #[error("{}", said(.0))]
     Line(serde_json::Error),
     /// A JSON object of no known form.
     #[error("neither an event (`seq`), a note (`note`) nor the footer (`rulings`)")]
@@ -116,10 +121,19 @@ pub enum Problem {
     #[error("the footer must be the last line: two traces in one file?")]
     AfterFooter,
     /// No footer.
-    #[error(
-        "the log is truncated: its last line is no footer. It can be read up to here if truncated logs are allowed"
-    )]
+    #[error("the log is truncated: its last line is no footer; `show --allow-truncated` shows it up to here")]
     Truncated,
+}
+
+/// What a JSON reader says, less the line that it counts: each line of a trace is a text of its own.
+fn said(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    let what = match text.strip_suffix(&place).unwrap_or(&text) {
+        "recursion limit exceeded" => "nested deeper than 127 levels",
+        other => other,
+    };
+    format!("{what}, at byte {} of the line", error.column())
 }
 
 /// Why a trace file could not be read.
@@ -154,6 +168,9 @@ pub fn read(input: impl BufRead, options: ReadOptions) -> Result<TraceFile, Read
 fn read_lines(lines: &mut LineReader<impl BufRead>, options: ReadOptions) -> Result<TraceFile, Problem> {
     if lines.advance()?.is_none() {
         return Err(Problem::Empty);
+    }
+    if lines.buffer.len() > MAX_HEADER_BYTES {
+        return Err(Problem::HeaderTooLong);
     }
     let header = read_header(lines.text()?)?;
     let mut recording = Recording::new();

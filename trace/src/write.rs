@@ -63,8 +63,8 @@ impl<W: Write> Writer<W> {
         Ok(writer)
     }
 
-    /// Writes the next event; its number is one more than that of the event before. A note follows it for each message
-    /// that it completes.
+    /// Writes the next event; its number is one more than that of the event before. A note follows it for each of
+    /// the first [`MAX_LINES`](crate::MAX_LINES) messages that it completes.
     ///
     /// # Errors
     /// When the output refuses, or the event is longer than [`MAX_CHUNK_BYTES`].

@@ -63,6 +63,34 @@ fn lines_stay_within_their_columns_and_reasons_are_wrapped_not_cut() {
 }
 
 #[test]
+fn a_flood_is_cut_and_the_diagram_says_so() {
+    let drawn = |events: usize, bytes: &[u8]| {
+        let mut r = Recording::new();
+        for _ in 0..events {
+            r.push(0, Node::Client, Channel::Process(0), Kind::Up, None, b"");
+        }
+        r.push(0, Node::Client, Channel::Process(0), Kind::Write, None, bytes);
+        (diagram::text(&header(), &r, None), diagram::mermaid(&header(), &r, None))
+    };
+    for (text, mermaid) in [drawn(0, &vec![b'\n'; 1 << 20]), drawn(1 << 17, b"\n")] {
+        assert!(text.lines().count() < 17_000 && mermaid.lines().count() < 17_000);
+        assert!(text.contains("(cut here: ") && mermaid.contains("(cut here: "), "{text}");
+    }
+    let (text, mermaid) = drawn(5000, &[b'\n'; 5000]);
+    assert!(text.lines().count() > 10_000 && !text.contains("cut here") && !mermaid.contains("cut here"));
+    // What no row shows any more is still said.
+    let mut r = Recording::new();
+    for _ in 0..1 << 15 {
+        r.push(0, Node::Client, Channel::Process(0), Kind::Up, None, b"");
+    }
+    let mut footer = footer();
+    footer.rulings[1].evidence = vec![0, (1 << 15) - 1];
+    footer.rulings[1].outcome = Outcome::Violation;
+    let text = diagram::text(&header(), &r, Some(&footer));
+    assert!(text.ends_with(&format!("✗ {} violation: {}\n", footer.rulings[1].id, footer.rulings[1].reason)));
+}
+
+#[test]
 fn wire_text_never_acts_on_what_shows_it() {
     let mut r = Recording::new();
     let hostile = "\x1b]0;x\x07\u{202e}\u{2066}#59;%%<script>&lt;\\u{1b}\r\u{85}";

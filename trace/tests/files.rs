@@ -9,8 +9,8 @@ use std::path::Path;
 
 use common::{footer, header, recording};
 use mcp_parley_trace::{
-    Channel, Era, Footer, Header, Kind, MAX_CHUNK_BYTES, MAX_LINE_BYTES, Node, ReadOptions, Recording,
-    TraceFile, WriteError, Writer, read, read_file, write,
+    Channel, Era, Footer, Header, Kind, MAX_CHUNK_BYTES, MAX_HEADER_BYTES, MAX_LINE_BYTES, Node, ReadOptions,
+    Recording, TraceFile, WriteError, Writer, read, read_file, write,
 };
 use proptest::prelude::*;
 
@@ -118,7 +118,7 @@ fn what_is_malformed_is_refused_with_line_and_reason() {
         &[r#"{"seq":0,"t_us":5,"node":"client","kind":"read","cause_seq":null,"data":{"hex":"00"}}"#],
         "line 2: unknown variant `hex`",
     );
-    check(&["nonsense"], "line 2: expected ident at line 1");
+    check(&["nonsense"], "line 2: expected ident, at byte 2 of the line");
     check(&["{}"], "line 2: neither an event");
     check(&[""], "line 2: EOF while parsing");
     check(&[foot, good], "line 3: the footer must be the last line");
@@ -135,7 +135,7 @@ fn what_is_malformed_is_refused_with_line_and_reason() {
     let not_utf8 = [head.as_bytes(), b"{\"seq\":\xff}\n"].concat();
     assert!(refusal(&not_utf8).starts_with("line 2: not UTF-8 at byte 7"));
     let nested = format!("{head}{{\"seq\":0,\"x\":{}\n", "[".repeat(100_000));
-    assert!(refusal(nested.as_bytes()).starts_with("line 2: "));
+    assert!(refusal(nested.as_bytes()).starts_with("line 2: EOF while parsing a list, at byte "));
 }
 
 #[test]
@@ -143,6 +143,15 @@ fn lines_and_chunks_are_bounded() {
     let head = written(&header(), &Recording::new(), None);
     let long = [&head[..], &vec![b' '; MAX_LINE_BYTES + 1], b"\n"].concat();
     assert!(refusal(&long).starts_with("line 2: longer than 33554432 bytes"));
+
+    let deep = String::from_utf8(head.clone()).unwrap();
+    let deep = deep.replacen("\"any\"", &format!("{}{}", "[".repeat(100_000), "]".repeat(100_000)), 1);
+    assert!(
+        refusal(deep.as_bytes()).starts_with("line 1: bad header: nested deeper than 127 levels, at byte ")
+    );
+    let blank = " ".repeat(MAX_HEADER_BYTES);
+    let head = String::from_utf8(head).unwrap().replacen('{', &format!("{{{blank}"), 1);
+    assert!(refusal(head.as_bytes()).starts_with("line 1: the header is longer than 4194304 bytes"));
 
     let mut r = Recording::new();
     r.push(0, Node::Client, Channel::Process(0), Kind::Write, None, &vec![1; MAX_CHUNK_BYTES]);
@@ -162,7 +171,7 @@ fn a_missing_file_is_named() {
 fn kinds() -> impl Strategy<Value = Kind> {
     use Kind::{
         Called, Close, Downgraded, End, Eof, Exit, Failed, FaultsOff, Read, Settled, Signal, Spawn,
-        SpawnFailed, Stuck, Up, Write, WriteFailed,
+        SpawnFailed, Stderr, Stuck, Up, Write, WriteFailed,
     };
     prop_oneof![
         prop::sample::select(vec![
@@ -170,6 +179,7 @@ fn kinds() -> impl Strategy<Value = Kind> {
             Up,
             SpawnFailed,
             Write,
+            Stderr,
             Read,
             Close,
             Eof,

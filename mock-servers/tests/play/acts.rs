@@ -34,9 +34,31 @@ fn a_notification_is_answered_by_a_line_only() {
 }
 
 #[test]
-fn line_and_line_bytes() {
+fn lines_of_text_of_bytes_and_of_many_times_the_same() {
     assert_eq!(acting(json!({"line": "{\n}"})).says(PING), ["{\n}"]);
-    assert_eq!(acting(json!({"line_bytes": [0xff, 0x80]})).line(PING), [Did::Wrote(vec![0xff, 0x80, b'\n'])]);
+    let bytes = json!({"line": {"hex": "ff 80"}});
+    assert_eq!(acting(bytes).line(PING), [Did::Wrote(vec![0xff, 0x80, b'\n'])]);
+    let many = json!({"line": {"repeat": {"text": "ab", "times": 3}}, "before": [{"hex": ""}]});
+    assert_eq!(acting(many).says(PING), ["", "ababab"]);
+}
+
+#[test]
+fn a_line_may_carry_the_id_of_its_request() {
+    let own = json!({"line": "answer $id", "before": ["before $id, $id"], "behind": ["behind $id"]});
+    let text = PING.replace('5', "\"a\\u0062\"");
+    assert_eq!(acting(own.clone()).says(PING), ["before 5, 5", "answer 5", "behind 5"]);
+    assert_eq!(acting(own.clone()).says(&text)[1], "answer \"a\\u0062\"", "as it was written");
+    assert_eq!(acting(own).says(INITIALIZED), ["before null, null", "answer null", "behind null"]);
+}
+
+#[test]
+fn standard_error_comes_first_of_all() {
+    let complained = || Did::Complained(b"Traceback\n".to_vec());
+    let ends = json!({"stderr": ["Traceback"], "exit": {"code": 1}});
+    assert_eq!(acting(ends).line(PING), [complained(), Did::Exit(1)]);
+    let goes_on = json!({"stderr": ["Traceback"], "before": ["x"], "close": true});
+    let did = acting(goes_on).line(PING);
+    assert_eq!(did[..2], [complained(), Did::Wrote(b"x\n".to_vec())]);
 }
 
 /// The answer to `ping`, or to `server/discover` if the place is in there, after one edit.
@@ -66,6 +88,11 @@ fn set() {
     );
     assert_eq!(edited(PING, to("/result/a/b", json!(1))), PONG.replace("{}", r#"{"a":{"b":1}}"#));
     assert_eq!(edited(PING, to("", json!("whole"))), "\"whole\"");
+    let bytes = json!({"set": [{"at": "/result", "raw": {"hex": "22 ff 22"}}]});
+    assert_eq!(
+        acting(bytes).line(PING),
+        [Did::Wrote(b"{\"jsonrpc\":\"2.0\",\"id\":5,\"result\":\"\xff\"}\n".to_vec())]
+    );
     let raw = json!({"set": [{"at": "/result", "raw": "1e999"}, {"at": "/x", "raw": "nonsense"}]});
     assert_eq!(edited(PING, raw), r#"{"jsonrpc":"2.0","id":5,"result":1e999,"x":nonsense}"#);
 }
@@ -77,7 +104,24 @@ fn rename_and_double() {
     assert_eq!(edited(PING, json!({"rename": [{"at": "/nothing", "to": "x"}]})), PONG);
     let quoted = json!({"rename": [{"at": "/result", "to": "re\"s"}]});
     assert_eq!(edited(PING, quoted), PONG.replace("\"result\"", r#""re\"s""#));
+    let escaped = json!({"rename": [{"at": "/result", "raw": "\\u0072esult"}]});
+    assert_eq!(edited(PING, escaped), PONG.replace("\"result\"", "\"\\u0072esult\""));
     assert_eq!(edited(PING, json!({"double": ["/id"]})), PONG.replace("\"id\":5", "\"id\":5,\"id\":5"));
+}
+
+#[test]
+fn retype() {
+    let to = |text: &str| DISCOVERED.replace(r#""ttlMs":0"#, &format!(r#""ttlMs":{text}"#));
+    for (kind, text) in
+        [("array", "[0]"), ("boolean", "true"), ("null", "null"), ("object", "{}"), ("string", "\"0\"")]
+    {
+        let act = json!({"retype": [{"at": "/result/ttlMs", "as": kind}]});
+        assert_eq!(edited(DISCOVER, act), to(text), "{kind}");
+    }
+    let number = |at: &str| json!({"retype": [{"at": at, "as": "number"}]});
+    assert_eq!(edited(&PING.replace('5', "\"5\""), number("/id")), PONG);
+    assert_eq!(edited(PING, number("/jsonrpc")), PONG.replace("\"2.0\"", "0"), "it spells no integer");
+    assert_eq!(edited(PING, number("/nothing")), PONG);
 }
 
 #[test]
@@ -151,6 +195,18 @@ fn until_waits_for_a_method() {
 }
 
 #[test]
+fn what_stands_behind_an_answer_waits_with_it_and_what_stands_before_does_not() {
+    let act = json!({"delay_ms": 1, "before": ["a"], "behind": ["c"], "twice": true});
+    let mut server = acting(act);
+    assert_eq!(server.says(PING), ["a"]);
+    server.now = Time::ZERO.plus_us(1000);
+    assert_eq!(lines(&server.tell(ServerInput::Timeout)), [PONG, PONG, "c"]);
+    let silent = json!({"delay_ms": 1, "silence": true, "behind": ["c"]});
+    let mut server = acting(silent);
+    assert_eq!((server.line(PING), server.wake), (vec![], Some(Time::ZERO.plus_us(1000))));
+}
+
+#[test]
 fn what_waits_dies_with_its_process() {
     let mut server = acting(json!({"delay_ms": 5}));
     server.line(PING);
@@ -168,6 +224,10 @@ fn exits_and_closing() {
     let killed = json!({"exit": {"signal": 9, "moment": "after"}});
     assert_eq!(acting(killed).line(PING), [wrote(), Did::Signal(9)]);
     assert_eq!(acting(json!({"close": true})).line(PING), [wrote(), Did::Closed]);
+    let mut closed = quirk("dual", json!({"method": ["ping"]}), json!({"close": true, "stderr": ["x"]}));
+    closed.line(PING);
+    assert_eq!(closed.line(DISCOVER), [], "nothing is written after the output was closed");
+    assert_eq!(closed.line(PING), [Did::Complained(b"x\n".to_vec())], "and it is closed once");
     let one = quirk("dual", json!({"method": ["ping"]}), json!({"exit": {}})).says(DISCOVER);
     assert_eq!(one, [DISCOVERED]);
 }

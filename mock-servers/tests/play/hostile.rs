@@ -1,6 +1,6 @@
 //! Input that nobody means well: no panic, and nothing that grows with it.
 
-use mcp_parley_mock_servers::ServerInput;
+use mcp_parley_mock_servers::{ServerInput, ServerOutput};
 use mcp_parley_negotiation::Time;
 use proptest::prelude::*;
 use serde_json::json;
@@ -71,6 +71,48 @@ fn no_more_answers_wait_than_can_be_kept() {
     process.line(PING);
     process.now = process.now.plus_us(1000);
     assert_eq!(process.tell(ServerInput::Timeout).len(), 1);
+}
+
+/// Taken up all at once, these answers would be more than any process may hold.
+#[test]
+fn a_chunk_of_many_messages_is_answered_one_by_one() {
+    let mut server = acting(json!({"pad_bytes": 1 << 20})).server;
+    server.handle_input(Time::ZERO, ServerInput::Bytes(format!("{PING}\n").repeat(100).as_bytes()));
+    let (mut buf, mut sizes) = (Vec::new(), Vec::new());
+    while let Some(ServerOutput::Write(range)) = server.poll_output(&mut buf) {
+        sizes.push(range.len());
+        buf.clear();
+    }
+    assert_eq!(sizes, [(1 << 20) + PONG.len() + 1; 100]);
+}
+
+#[test]
+fn no_more_bytes_wait_than_can_be_kept() {
+    let many = |times: usize| format!("{PING}\n").repeat(times);
+    let woken = |process: &mut Process| {
+        let mut count = 0;
+        while let Some(wake) = process.wake.take() {
+            process.now = wake;
+            count += process.tell(ServerInput::Timeout).len();
+        }
+        count
+    };
+    let mut slow = acting(json!({"delay_ms": 1, "pad_bytes": 1 << 20}));
+    for _ in 0..100 {
+        slow.now = slow.now.plus_us(1);
+        assert_eq!(slow.line(PING), []);
+    }
+    assert_eq!(woken(&mut slow), 63);
+    let gap = json!({"wire": {"gap_ms": 1}, "quirks": [{"act": {"pad_bytes": 1 << 20}}]});
+    let mut gapped = Process::quiet(persona("dual", gap));
+    let count = gapped.tell(ServerInput::Bytes(many(100).as_bytes())).len() + woken(&mut gapped);
+    assert!((60..70).contains(&count), "{count}");
+    // And there is room again.
+    gapped.now = gapped.now.plus_us(1000);
+    assert_eq!(gapped.line(PING).len(), 1);
+    let mut together = Process::quiet(persona("dual", json!({"wire": {"together": true}})));
+    let writes = together.tell(ServerInput::Bytes(many(60_000).as_bytes()));
+    assert!((2..6).contains(&writes.len()), "{}", writes.len());
 }
 
 #[test]

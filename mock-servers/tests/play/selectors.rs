@@ -74,6 +74,36 @@ fn nth_counts_what_fits() {
 }
 
 #[test]
+fn first_and_every() {
+    let lines = [PING, DISCOVER, PING, PING, PING];
+    let when = json!({"method": ["ping"], "first": 2});
+    assert_eq!(marked(when, &lines), [true, false, true, false, false]);
+    let when = json!({"method": ["ping"], "every": 2});
+    assert_eq!(marked(when, &lines), [false, false, true, false, true]);
+    let when = json!({"method": ["ping"], "first": 3, "every": 2});
+    assert_eq!(marked(when, &lines), [false, false, true, false, false]);
+}
+
+#[test]
+fn each_message_of_a_batch_is_selected_by_itself() {
+    let mut server = quirk("dual", json!({"method": ["ping"], "nth": 2}), json!({"line": "$id"}));
+    let initialize = INITIALIZE.replace("2025-11-25", "2025-03-26");
+    let batch = format!("[{PING}, {INITIALIZED},{LIST},{}, 1]", PING.replace('5', "6"));
+    // Before its revision is agreed on, a batch is one message.
+    assert_eq!(server.says(&batch).len(), 1);
+    server.line(&initialize);
+    let said = server.says(&batch);
+    assert_eq!(said[..3], [PONG, LISTED, "6"]);
+    assert!(said[3].contains("-32600") && said.len() == 4, "{said:?}");
+    let nested = format!("[{initialize}]");
+    assert!(server.answer(&nested).contains("-32600"), "no batch has initialize");
+    let mut server = acting(json!({"omit": ["/result"]}));
+    server.line(&initialize);
+    let bare = |id: u32| format!("{{\"jsonrpc\":\"2.0\",\"id\":{id}}}");
+    assert_eq!(server.says(&format!("[{PING},{LIST}]")), [bare(5), bare(4)]);
+}
+
+#[test]
 fn after_and_before() {
     let lines = [PING, INITIALIZE, PING];
     assert_eq!(marked(json!({"after": "initialize"}), &lines), [false, false, true]);

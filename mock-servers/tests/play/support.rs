@@ -26,6 +26,8 @@ pub(crate) const PONG: &str = r#"{"jsonrpc":"2.0","id":5,"result":{}}"#;
 pub(crate) enum Did {
     /// One write.
     Wrote(Vec<u8>),
+    /// One write on standard error.
+    Complained(Vec<u8>),
     Closed,
     Exit(i32),
     Signal(i32),
@@ -60,6 +62,7 @@ impl Process {
             assert!(!last, "WakeAt is the last one");
             match output {
                 ServerOutput::Write(range) => did.push(Did::Wrote(buf[range].to_vec())),
+                ServerOutput::Stderr(range) => did.push(Did::Complained(buf[range].to_vec())),
                 ServerOutput::CloseOutput => did.push(Did::Closed),
                 ServerOutput::Exit(code) => did.push(Did::Exit(code)),
                 ServerOutput::Signal(signal) => did.push(Did::Signal(signal)),

@@ -87,15 +87,15 @@ impl Negotiator {
     }
 
     fn on_initialize_error(&mut self, line: &[u8], error: ErrorObject<'_>, version: u16) {
-        if self.policy.mode == Mode::Auto && self.budget.returns > 0 {
-            if let Some(next) = self.modern_after_all(line) {
-                self.budget.returns -= 1;
-                return self.probe(next);
-            }
+        if self.policy.mode == Mode::Auto && self.budget.returns > 0 && !self.offered.modern.is_empty() {
             if self.policy.late_discover == LateDiscover::UpgradeBeforeUse
                 && let Some(late) = self.late.and_then(|at| self.offered.modern.get(usize::from(at)))
             {
                 return self.settle(Era::Modern, late.clone());
+            }
+            if let Some(next) = self.modern_after_all(line) {
+                self.budget.returns -= 1;
+                return self.probe(next);
             }
             // ERA-12: what an earlier connection had learned is wrong.
             if self.policy.cached_era == Some(Era::Legacy) && self.budget.attempts == 0 {

@@ -125,6 +125,9 @@ pub enum Failure {
     /// The server is modern and serves none of our versions (NEG-03).
     #[error("no common version: the server is modern and lists none of the versions offered here")]
     NoCommonVersion,
+    /// The policy has no version to offer in its mode.
+    #[error("this client has no version to offer in its mode")]
+    NothingOffered,
     /// The server refused every version it had listed, or corrections ran out (AMB-10).
     #[error("the server went on refusing: error {code} after {attempts} attempts")]
     StillRefused {

@@ -129,8 +129,8 @@ enum Belongs {
 impl Negotiator {
     /// A machine that has not been started.
     pub fn new(policy: Arc<ClientPolicy>) -> Self {
-        let offered = offered(&policy);
-        let corrections = policy.corrective_retries;
+        let offered = policy.offered();
+        let corrections = policy.corrective_retries.get();
         Self {
             policy,
             offered,
@@ -266,13 +266,14 @@ impl Negotiator {
     }
 
     fn start(&mut self) {
-        let cached_legacy = self.policy.cached_era == Some(Era::Legacy) && self.policy.mode == Mode::Auto;
-        self.opening = match &self.policy.mode {
-            Mode::Legacy => Opening::Initialize,
-            Mode::Pin(_) if self.offered.modern.is_empty() => Opening::Initialize,
-            _ if cached_legacy => Opening::Initialize,
-            _ => Opening::Probe,
-        };
+        let (modern, legacy) = (!self.offered.modern.is_empty(), !self.offered.legacy.is_empty());
+        if !modern && !legacy {
+            self.phase = Phase::Done;
+            self.enter(State::NothingOffered);
+            return self.event(Event::Failed(Failure::NothingOffered));
+        }
+        let cached_legacy = modern && legacy && self.policy.cached_era == Some(Era::Legacy);
+        self.opening = if modern && !cached_legacy { Opening::Probe } else { Opening::Initialize };
         if cached_legacy {
             self.event(Event::Downgraded(Evidence::Cached));
         }
@@ -459,23 +460,5 @@ impl Negotiator {
     /// Puts a message that was appended to `bytes` from `start` on into the queue.
     fn send(&mut self, range: Range<usize>) {
         self.queue.push_back(Output::Write(self.process, range));
-    }
-}
-
-fn offered(policy: &ClientPolicy) -> Preferences {
-    let none = Arc::default;
-    match &policy.mode {
-        Mode::Pin(version) => {
-            let legacy = policy.preferences.legacy.contains(version) || version.era() == Some(Era::Legacy);
-            let only = Arc::from([version.clone()]);
-            if legacy {
-                Preferences { modern: none(), legacy: only }
-            } else {
-                Preferences { modern: only, legacy: none() }
-            }
-        }
-        Mode::Legacy => Preferences { modern: none(), legacy: policy.preferences.legacy.clone() },
-        Mode::Modern => Preferences { modern: policy.preferences.modern.clone(), legacy: none() },
-        Mode::Auto => policy.preferences.clone(),
     }
 }

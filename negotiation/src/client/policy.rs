@@ -1,8 +1,11 @@
 //! What a client may legally choose. Every ambiguity of the specification is one field, its doc comment begins with its id.
 
+use std::num::NonZeroU8;
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
-use crate::version::{Preferences, ProtocolVersion};
+use crate::version::{Era, Preferences, ProtocolVersion};
 
 /// How to connect.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -159,8 +162,8 @@ pub struct ClientPolicy {
     pub probe_timeout_us: u64,
     /// How long every other request may take, in microseconds (CANC-01, LEG-30).
     pub request_timeout_us: u64,
-    /// AMB-10: how many corrected probes may follow the first one.
-    pub corrective_retries: u8,
+    /// AMB-10: how many corrected requests may follow a refusal. One at the least (NEG-03).
+    pub corrective_retries: NonZeroU8,
     /// AMB-02.
     pub other_success: OtherSuccess,
     /// AMB-03.
@@ -192,7 +195,29 @@ pub struct ClientPolicy {
     /// AMB-32.
     pub early_request: EarlyRequest,
     /// What an earlier connection to the same server learned, if it is still kept (ERA-11, ERA-12).
-    pub cached_era: Option<crate::version::Era>,
+    pub cached_era: Option<Era>,
+}
+
+impl ClientPolicy {
+    /// What is offered in this mode: the versions preferred, or the pinned one alone. Modern versions only in a mode that
+    /// probes, legacy ones only in a mode that may send `initialize`.
+    pub fn offered(&self) -> Preferences {
+        let none = Arc::default;
+        let Preferences { modern, legacy } = self.preferences.cleared();
+        match &self.mode {
+            Mode::Auto => Preferences { modern, legacy },
+            Mode::Modern => Preferences { modern, legacy: none() },
+            Mode::Legacy => Preferences { modern: none(), legacy },
+            Mode::Pin(version) => {
+                let only = Arc::from([version.clone()]);
+                let listed = if legacy.contains(version) { Era::Legacy } else { Era::Modern };
+                match version.era().unwrap_or(listed) {
+                    Era::Modern => Preferences { modern: only, legacy: none() },
+                    Era::Legacy => Preferences { modern: none(), legacy: only },
+                }
+            }
+        }
+    }
 }
 
 impl Default for ClientPolicy {
@@ -202,7 +227,7 @@ impl Default for ClientPolicy {
             preferences: Preferences::default(),
             probe_timeout_us: 5_000_000,
             request_timeout_us: 10_000_000,
-            corrective_retries: 2,
+            corrective_retries: NonZeroU8::MIN.saturating_add(1),
             other_success: OtherSuccess::default(),
             odd_unsupported: OddUnsupported::default(),
             broken_envelope: BrokenEnvelope::default(),

@@ -71,14 +71,16 @@ states! {
     Noise = "failed-noise",
     /// [`Failure::Policy`].
     Policy = "failed-policy",
+    /// [`Failure::NothingOffered`]: no server is asked.
+    NothingOffered = "failed-nothing-offered",
     /// [`Failure::NeedsHttpSse`]: over HTTP only.
     NeedsHttpSse = "failed-needs-http-sse",
 }
 
 impl State {
-    /// The states that a connection over stdio can come to.
+    /// The states that a connection over stdio can come to, of a client that has a version to offer.
     pub fn over_stdio() -> impl Iterator<Item = Self> {
-        Self::ALL.iter().copied().filter(|state| *state != Self::NeedsHttpSse)
+        Self::ALL.iter().copied().filter(|state| !matches!(state, Self::NothingOffered | Self::NeedsHttpSse))
     }
 }
 
@@ -86,6 +88,7 @@ impl From<&Failure> for State {
     fn from(failure: &Failure) -> Self {
         match failure {
             Failure::NoCommonVersion => Self::NoCommonVersion,
+            Failure::NothingOffered => Self::NothingOffered,
             Failure::StillRefused { .. } => Self::StillRefused,
             Failure::ModernError(_) => Self::ModernError,
             Failure::LegacyServer(_) => Self::LegacyServer,

@@ -3,33 +3,37 @@
 use super::{Gate, readable};
 use crate::codes;
 use crate::envelope::{Id, Message};
-use crate::json;
+use crate::json::{self, Kind, Raw};
 
 /// The only revision that has batches.
 const REVISION: &str = "2025-03-26";
 
-/// The most messages in a batch: a longer one is refused as a whole, so that a message of `[1,1,…]` cannot make the gate
-/// write many times its own length.
-const LONGEST: usize = 64;
-
 impl Gate {
+    /// The batch in this message, if the session may have one and this one is not refused as a whole.
+    pub fn batch<'a>(&mut self, message: &'a [u8]) -> Option<Raw<'a>> {
+        let session = self.session.and_then(|place| self.policy().legacy.get(place));
+        session.filter(|version| version.as_str() == REVISION)?;
+        let batch = json::check(message, &self.limits, &mut self.issues)?;
+        let most = self.limits.batch;
+        let count = batch.elements().take(most.saturating_add(1)).count();
+        (batch.kind() == Kind::Array && (1..=most).contains(&count)).then_some(batch)
+    }
+
     /// Each member is answered by a message of its own.
     pub(super) fn on_batch(&mut self, message: &[u8]) {
-        let session = self.session.and_then(|place| self.policy().legacy.get(place));
-        let legal = session.is_some_and(|version| version.as_str() == REVISION);
-        let batch = json::check(message, &self.limits, &mut self.issues)
-            .filter(|_| legal)
-            .filter(|batch| (1..=LONGEST).contains(&batch.elements().take(LONGEST + 1).count()));
-        let Some(batch) = batch else { return self.refuse_broken(&Id::Absent, codes::INVALID_REQUEST) };
-        for member in batch.elements() {
-            let text = member.text().as_bytes();
-            match self.read(text) {
-                // LEG-14.
-                Message::Request(request) if request.method.eq_str("initialize") => {
-                    self.refuse_broken(&readable(request.id), codes::INVALID_REQUEST);
-                }
-                read => self.on_read(text, &read),
+        match self.batch(message) {
+            Some(batch) => batch.elements().for_each(|member| self.on_member(member.text().as_bytes())),
+            None => self.refuse_broken(&Id::Absent, codes::INVALID_REQUEST),
+        }
+    }
+
+    pub(super) fn on_member(&mut self, text: &[u8]) {
+        match self.read(text) {
+            // LEG-14.
+            Message::Request(request) if request.method.eq_str("initialize") => {
+                self.refuse_broken(&readable(request.id), codes::INVALID_REQUEST);
             }
+            read => self.on_read(text, &read),
         }
     }
 }

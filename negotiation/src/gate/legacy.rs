@@ -9,9 +9,12 @@ use crate::version::Era;
 impl Gate {
     /// LEG-02, LEG-03, ERA-22: a version of ours is echoed, any other is countered, a modern one never agreed on.
     pub(super) fn on_initialize(&mut self, request: &Request<'_>) {
-        let again = self.session.is_some() || self.was_modern;
-        if again && self.policy().era_change == EraChange::Refuse {
-            return self.refuse(&request.id, codes::INVALID_REQUEST);
+        match self.policy().era_change {
+            EraChange::Refuse if self.was_modern => return self.refuse_change(request),
+            EraChange::Refuse if self.session.is_some() => {
+                return self.refuse(&request.id, codes::INVALID_REQUEST);
+            }
+            EraChange::Refuse | EraChange::Allow => {}
         }
         let Some(asked) = asked(request) else { return self.refuse(&request.id, codes::INVALID_PARAMS) };
         let legacy = &self.prepared.policy.legacy;
@@ -29,6 +32,14 @@ impl Gate {
         let members = ["\"protocolVersion\":", name, &self.prepared.initialize];
         self.out.result(&request.id, &members, GateEvent::HandshakeDone(place));
         self.session = Some(place);
+    }
+
+    /// AMB-18. By now the process is modern only, and names the versions that are left (ERA-13).
+    fn refuse_change(&mut self, request: &Request<'_>) {
+        let requested = asked(request).map(|version| version.raw());
+        let data = VersionData { supported: &self.prepared.listed, requested };
+        let code = codes::INVALID_REQUEST;
+        self.out.error(&request.id, code.code, code.message, Some(data));
     }
 
     /// ERA-13, ERA-17, AMB-26: `initialize` at a modern-only server. The data names the versions served here.

@@ -51,6 +51,8 @@ pub enum GateInput<'a> {
         /// The issues that it found.
         issues: &'a IssueSink,
     },
+    /// One member of a [`Gate::batch`], for a caller that answers each by itself.
+    Member(&'a [u8]),
     /// Standard input has ended. A last line without its newline is no message (STDIO-01), and dropped.
     Eof,
 }
@@ -140,6 +142,7 @@ impl Gate {
                 self.issues.copy_from(issues);
                 self.on_any(bytes, message);
             }
+            GateInput::Member(member) => self.on_member(member),
             GateInput::Eof => {
                 self.ended = true;
                 self.out.exit();

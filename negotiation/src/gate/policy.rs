@@ -103,7 +103,8 @@ pub struct ServedMethod {
     pub cacheable: bool,
 }
 
-/// What a server is, and what it may legally choose.
+/// What a server is, and what it may legally choose. A version that is no known revision is of the era of its list; a known
+/// one in the list of the other era is left out by [`Prepared::new`](super::Prepared::new).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct GatePolicy {

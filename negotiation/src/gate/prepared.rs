@@ -3,7 +3,7 @@
 use super::{GatePolicy, LegacyByMeta, ServedMethod};
 use crate::json::write_string;
 use crate::meta::SERVER_INFO;
-use crate::version::ProtocolVersion;
+use crate::version::{Preferences, ProtocolVersion};
 
 /// What the gate says of itself. Fixed, so that a release changes no hash.
 const SERVER: &str = r#"{"name":"mcp-parley-mock","version":"1"}"#;
@@ -36,9 +36,12 @@ pub(super) struct PreparedMethod {
 }
 
 impl Prepared {
-    /// Prepares a policy. The members in [`ServedMethod::result`] must be valid JSON; line breaks between them are removed
+    /// Prepares a policy. Its lists are [cleared](Preferences::cleared): a modern revision under `legacy` would be agreed on by
+    /// `initialize` (ERA-22). The members in [`ServedMethod::result`] must be valid JSON; line breaks between them are removed
     /// (STDIO-01).
-    pub fn new(policy: GatePolicy) -> Self {
+    pub fn new(mut policy: GatePolicy) -> Self {
+        let lists = Preferences { modern: policy.modern.into(), legacy: policy.legacy.into() }.cleared();
+        (policy.modern, policy.legacy) = (lists.modern.to_vec(), lists.legacy.to_vec());
         let with_legacy = policy.list_legacy || policy.legacy_by_meta == LegacyByMeta::Serve;
         let legacy = policy.legacy.iter().filter(|_| with_legacy);
         let listed = array(policy.modern.iter().chain(legacy));

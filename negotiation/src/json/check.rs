@@ -1,12 +1,22 @@
 //! Is it JSON, within the limits, and where does it stop being so? One pass, no recursion, no allocation.
 
-use super::{Raw, end_of_plain};
+use super::{Raw, RawStr, end_of_plain};
 use crate::issue::{IssueId, IssueSink};
 use crate::limits::Limits;
 
 /// The one value that a message consists of, or `None` with the issue that says why there is none. A byte-order mark, a
 /// final carriage return and lone surrogates are issues too, but the message is read all the same (AMB-07).
 pub fn check<'a>(bytes: &'a [u8], limits: &Limits, issues: &mut IssueSink) -> Option<Raw<'a>> {
+    check_noting(bytes, limits, issues, &mut Noted::default())
+}
+
+/// Like [`check`]; also notes where the members of an object are, which saves the reader of a message a second pass.
+pub(crate) fn check_noting<'a>(
+    bytes: &'a [u8],
+    limits: &Limits,
+    issues: &mut IssueSink,
+    noted: &mut Noted<'a>,
+) -> Option<Raw<'a>> {
     if bytes.len() > limits.message_bytes {
         issues.push(IssueId::TooLong, limits.message_bytes);
         return None;
@@ -25,13 +35,62 @@ pub fn check<'a>(bytes: &'a [u8], limits: &Limits, issues: &mut IssueSink) -> Op
         issues.push(IssueId::CarriageReturn, bytes.len() - 1);
     }
     let start = start_of_value(bytes);
-    let mut checker = Checker { bytes, at: start, depth: 0, objects: [0; WORDS], issues };
+    let spans = Spans::default();
+    let mut checker = Checker { bytes, at: start, depth: 0, objects: [0; WORDS], spans, issues };
     match checker.message(limits.depth.min(Limits::MAX_DEPTH)) {
-        Ok(end) => text.get(start..end).map(|text| Raw { text }),
+        Ok(end) => {
+            noted.take(text, &checker.spans);
+            text.get(start..end).map(|text| Raw { text })
+        }
         Err(Stop { id, at }) => {
             issues.push(id, at);
             None
         }
+    }
+}
+
+/// As many members are noted: a message has no more.
+const NOTED: usize = 8;
+
+/// The members of the outermost object in order, unless there are too many.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Noted<'a> {
+    members: [Option<(RawStr<'a>, Raw<'a>)>; NOTED],
+    too_many: bool,
+}
+
+impl<'a> Noted<'a> {
+    /// `None` if there were too many to note.
+    pub(crate) fn members(&self) -> Option<impl Iterator<Item = (RawStr<'a>, Raw<'a>)> + use<'a>> {
+        (!self.too_many).then(|| self.members.into_iter().flatten())
+    }
+
+    fn take(&mut self, text: &'a str, spans: &Spans) {
+        self.too_many = spans.count > NOTED;
+        for (slot, span) in self.members.iter_mut().zip(spans.kept.iter().take(spans.count)) {
+            let key = text.get(span.key.0..span.key.1).map(RawStr::of);
+            let value = text.get(span.value.0..span.value.1).map(|text| Raw { text });
+            *slot = key.zip(value);
+        }
+    }
+}
+
+/// From where to where the name and the value of a member are.
+#[derive(Clone, Copy, Default)]
+struct Span {
+    key: (usize, usize),
+    value: (usize, usize),
+}
+
+#[derive(Default)]
+struct Spans {
+    kept: [Span; NOTED],
+    count: usize,
+}
+
+impl Spans {
+    fn last(&mut self) -> Option<&mut Span> {
+        self.kept.get_mut(self.count.checked_sub(1)?)
     }
 }
 
@@ -59,6 +118,7 @@ struct Checker<'a, 's> {
     depth: usize,
     /// One bit a level: is it an object?
     objects: [u64; WORDS],
+    spans: Spans,
     issues: &'s mut IssueSink,
 }
 
@@ -104,6 +164,10 @@ impl Checker<'_, '_> {
     /// Closes what ends here and goes to the next value; the end of the message, if there is none.
     fn behind_value(&mut self) -> Result<Option<usize>, Stop> {
         while self.depth > 0 {
+            if self.depth == 1 {
+                let end = self.at;
+                self.spans.last().into_iter().for_each(|span| span.value.1 = end);
+            }
             self.skip_blanks();
             let in_object = self.in_object();
             match self.peek() {
@@ -129,9 +193,20 @@ impl Checker<'_, '_> {
         if self.peek() != Some(b'"') {
             return Err(self.stop());
         }
+        let start = self.at;
         self.string()?;
+        let end = self.at;
         self.skip_blanks();
-        self.byte(b':')
+        self.byte(b':')?;
+        if self.depth == 1 {
+            self.skip_blanks();
+            let value = (self.at, self.at);
+            if let Some(span) = self.spans.kept.get_mut(self.spans.count) {
+                *span = Span { key: (start + 1, end - 1), value };
+            }
+            self.spans.count += 1;
+        }
+        Ok(())
     }
 
     fn in_object(&self) -> bool {
@@ -284,4 +359,33 @@ fn is_not_a_number(text: &[u8]) -> bool {
     let length = unsigned.iter().position(|byte| !byte.is_ascii_alphanumeric()).unwrap_or(unsigned.len());
     let word = unsigned.get(..length).unwrap_or_default();
     ["NaN", "Infinity", "inf"].iter().any(|name| word.eq_ignore_ascii_case(name.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Names, with and without escapes, some of them twice, and blanks wherever they may stand.
+    fn object(members: usize) -> String {
+        let values = ["1", "\"a,}b\"", "{ \"x\" : [1, {}] }", "[]", "null", "\"\\\"\""];
+        let names = ["id", "m\\u0065thod", "a", "id", "b\\\"", ""];
+        let member =
+            |at: usize| format!(" \"{}\" :\t{} ", names[at % names.len()], values[at % values.len()]);
+        format!(" {{{}}} ", (0..members).map(member).collect::<Vec<_>>().join(","))
+    }
+
+    #[test]
+    fn the_members_that_are_noted_are_those_that_a_scan_finds() {
+        for count in 0..=NOTED + 3 {
+            let text = object(count);
+            let mut noted = Noted::default();
+            let value = check_noting(text.as_bytes(), &Limits::DEFAULT, &mut IssueSink::new(), &mut noted);
+            let scanned: Vec<_> = value.into_iter().flat_map(|value| value.members()).collect();
+            assert_eq!(scanned.len(), count, "{text}");
+            match noted.members() {
+                Some(members) => assert_eq!(members.collect::<Vec<_>>(), scanned, "{text}"),
+                None => assert!(count > NOTED, "{text}"),
+            }
+        }
+    }
 }

@@ -10,7 +10,7 @@ mod write;
 use std::borrow::Cow;
 
 pub use check::check;
-pub(crate) use check::start_of_value;
+pub(crate) use check::{Noted, check_noting, start_of_value};
 pub use number::Number;
 pub use pointer::pointer_at;
 pub use write::{write_id, write_string};
@@ -73,7 +73,7 @@ impl<'a> Raw<'a> {
     /// The string, if it is one.
     pub fn as_str(&self) -> Option<RawStr<'a>> {
         let text = self.text.strip_prefix('"')?.strip_suffix('"')?;
-        Some(RawStr { text, escaped: text.as_bytes().contains(&b'\\') })
+        Some(RawStr::of(text))
     }
 
     /// The number, if it is one.
@@ -115,23 +115,9 @@ impl<'a> Raw<'a> {
     pub(crate) fn pick<const N: usize>(
         &self,
         names: [&str; N],
-        mut visit: impl FnMut(RawStr<'a>, Odd),
+        visit: impl FnMut(RawStr<'a>, Odd),
     ) -> [Option<Raw<'a>>; N] {
-        let mut slots = [None; N];
-        for (key, value) in self.members() {
-            let place = names.iter().position(|name| key.eq_str(name));
-            let Some(slot) = place.and_then(|at| slots.get_mut(at)) else {
-                visit(key, Odd::Unknown);
-                continue;
-            };
-            if slot.is_some() {
-                visit(key, Odd::Duplicate);
-            }
-            if slot.is_none() || !cfg!(planted = "duplicate-key") {
-                *slot = Some(value);
-            }
-        }
-        slots
+        pick(self.members(), names, visit)
     }
 
     /// Where it starts in the message that it was read from, in bytes. 0 for another message.
@@ -140,7 +126,35 @@ impl<'a> Raw<'a> {
     }
 }
 
+/// See [`Raw::pick`].
+pub(crate) fn pick<'a, const N: usize>(
+    members: impl Iterator<Item = (RawStr<'a>, Raw<'a>)>,
+    names: [&str; N],
+    mut visit: impl FnMut(RawStr<'a>, Odd),
+) -> [Option<Raw<'a>>; N] {
+    let mut slots = [None; N];
+    for (key, value) in members {
+        let place = names.iter().position(|name| key.eq_str(name));
+        let Some(slot) = place.and_then(|at| slots.get_mut(at)) else {
+            visit(key, Odd::Unknown);
+            continue;
+        };
+        if slot.is_some() {
+            visit(key, Odd::Duplicate);
+        }
+        if slot.is_none() || !cfg!(planted = "duplicate-key") {
+            *slot = Some(value);
+        }
+    }
+    slots
+}
+
 impl<'a> RawStr<'a> {
+    /// From the text between the quotes.
+    fn of(text: &'a str) -> Self {
+        Self { text, escaped: text.as_bytes().contains(&b'\\') }
+    }
+
     /// The text between the quotes, as it is written.
     pub fn raw(&self) -> &'a str {
         self.text

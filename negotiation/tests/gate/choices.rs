@@ -140,6 +140,10 @@ fn era_change() {
         let asked = [handshake(), bare("tools/list"), modern("tools/list"), handshake(), bare("ping")];
         assert_eq!(codes(of(dual()), &asked), [0, 0, code, code, 0]);
         assert_eq!(codes(of(dual()), &[modern("server/discover"), handshake()]), [0, code]);
+        let mut turned = of(dual());
+        turned.one(&modern("server/discover"));
+        let named = &turned.one(&handshake())["error"]["data"]["supported"];
+        assert_eq!(named.is_null(), era_change == EraChange::Allow, "ERA-13: {named}");
         assert_eq!(codes(of(dual()), &[modern_at("x", "2099-01-01"), handshake()]), [-32022, 0]);
         assert_eq!(codes(of(legacy_only()), &[handshake(), handshake()]), [0, code]);
         assert_eq!(codes(of(legacy_only()), &[handshake(), modern("tools/list")]), [0, 0]);

@@ -4,7 +4,9 @@ use mcp_parley_negotiation::gate::{GateEvent, GatePolicy, InitializeCode};
 use mcp_parley_negotiation::version::Era;
 use serde_json::json;
 
-use crate::support::{ask, bare, dual, initialize, legacy_only, modern, modern_but, modern_only};
+use crate::support::{
+    ask, bare, dual, initialize, legacy_only, modern, modern_at, modern_but, modern_only, versions,
+};
 
 #[test]
 fn a_served_version_is_echoed() {
@@ -30,6 +32,28 @@ fn any_other_version_is_countered_and_a_modern_one_never_agreed_on() {
             assert_eq!(answer["result"]["protocolVersion"], "2025-11-25", "{version}");
         }
     }
+}
+
+#[test]
+fn a_known_revision_in_the_list_of_the_other_era_is_left_out() {
+    let swapped = || GatePolicy {
+        modern: versions(&["2025-11-25", "2026-07-28"]),
+        legacy: versions(&["2026-07-28", "2099-01-01", "2025-03-26"]),
+        list_legacy: true,
+        ..dual()
+    };
+    // ERA-22: the first that is left is offered instead. A version that nobody knows is of the era of its list.
+    for (asked, agreed) in [("2026-07-28", "2099-01-01"), ("2099-01-01", "2099-01-01")] {
+        let mut server = ask(swapped());
+        assert_eq!(server.one(&initialize(asked))["result"]["protocolVersion"], agreed);
+        assert_eq!(server.gate.session(), Some(0));
+    }
+    let mut server = ask(swapped());
+    assert_eq!(server.code(&modern_at("tools/list", "2025-11-25")), -32022);
+    let listed = &server.one(&modern("server/discover"))["result"]["supportedVersions"];
+    assert_eq!(listed, &json!(["2026-07-28", "2099-01-01", "2025-03-26"]));
+    let only_swapped = GatePolicy { legacy: versions(&["2026-07-28"]), ..modern_only() };
+    assert_eq!(ask(only_swapped).code(&initialize("2026-07-28")), -32601, "it serves no handshake at all");
 }
 
 #[test]

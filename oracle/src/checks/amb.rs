@@ -3,6 +3,7 @@
 use mcp_parley_trace::{Era, Kind};
 
 use super::base::client_reports;
+use super::met_a_mark;
 use crate::known::{INVALID_PARAMS, Method};
 use crate::story::{Answer, Message, NONE, Phase, Shape, Side, Story};
 use crate::verdict::Verdict;
@@ -157,7 +158,7 @@ pub(super) fn late_discover(story: &Story<'_>) -> Verdict {
     let uncorrelated = story
         .from(Side::Server)
         .any(|stray| stray.is_response() && stray.pair == NONE && stray.received < initialize.sent);
-    if uncorrelated {
+    if uncorrelated || met_a_mark(story, initialize) {
         return Verdict::not_applicable("the client may have taken another response for the answer");
     }
     let cancels = story.from(Side::Client).find(|message| {

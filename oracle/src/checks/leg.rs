@@ -2,7 +2,7 @@
 
 use mcp_parley_trace::{Era, Kind, Mode};
 
-use super::names_itself;
+use super::{met_a_mark, names_itself};
 use crate::json::Type;
 use crate::known::{INVALID_PARAMS, Method};
 use crate::story::{Answer, Message, NONE, Phase, Shape, Side, Story};
@@ -258,7 +258,7 @@ pub(super) fn waits_for_answer(story: &Story<'_>) -> Verdict {
     let mut kept = NONE;
     for request in story.requests() {
         let exempt = matches!(request.method, Method::Ping | Method::Initialize);
-        if request.phase == Phase::Shaking && !exempt {
+        if request.phase == Phase::Shaking && !exempt && !met_a_mark(story, request) {
             let reason = "it sends a request before `initialize` is answered";
             return Verdict::broken_by(request, &[], reason);
         }

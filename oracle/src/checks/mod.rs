@@ -191,3 +191,13 @@ fn was_received(story: &Story<'_>, answer: &Message, seq: u32) -> bool {
 fn is_modern_sign(answer: Answer) -> bool {
     !matches!(answer, Answer::None | Answer::OtherError | Answer::Handshake | Answer::Success)
 }
+
+/// Before this request, on its process, the client received a line behind a byte-order mark. The mark makes the line no JSON,
+/// and a reader may pass over it all the same (AMB-07): what stands behind it may have been the answer.
+fn met_a_mark(story: &Story<'_>, request: &Message) -> bool {
+    story.from(Side::Server).any(|line| {
+        line.process == request.process
+            && line.received < request.sent
+            && story.line(line).starts_with(b"\xef\xbb\xbf")
+    })
+}

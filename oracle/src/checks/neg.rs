@@ -5,7 +5,7 @@ use mcp_parley_trace::{Era, Kind};
 use super::{goes_on_modern, is_modern_call, is_modern_version, is_sound_call, was_received};
 use crate::json::Type;
 use crate::known::{INVALID_PARAMS, METHOD_NOT_FOUND, MISSING_CAPABILITY, Method};
-use crate::story::{Answer, Message, NONE, Phase, Shape, Story};
+use crate::story::{Answer, Message, NONE, Phase, Shape, Side, Story};
 use crate::verdict::Verdict;
 
 /// NEG-01
@@ -60,12 +60,15 @@ fn may_come_first(story: &Story<'_>, request: &Message, code: i64) -> bool {
     }
 }
 
-/// The server lists versions in this run, and this one never.
+/// The server lists versions of the modern era in this run, and this one never. A legacy server may list its own when it
+/// refuses `initialize` (AMB-31), and owes nothing to the modern era.
 fn is_unlisted(story: &Story<'_>, version: &str) -> bool {
     let (tree, _) = story.tree();
     let mut listed = false;
-    for (answer, _) in story.answers().filter(|(answer, _)| answer.has_list(tree)) {
-        listed = true;
+    for (answer, request) in story.answers().filter(|(answer, _)| answer.has_list(tree)) {
+        let mut items = answer.list.into_iter().flat_map(|list| story.children(list));
+        let is_modern = |at| story.string(Some(at)).and_then(|name| story.era(&name)) == Some(Era::Modern);
+        listed |= request.method != Method::Initialize || items.any(is_modern);
         if story.lists(answer, version) {
             return false;
         }
@@ -79,7 +82,8 @@ pub(super) fn retries_or_reports(story: &Story<'_>) -> Verdict {
     let refusals = || story.answers().filter(|(answer, _)| answer.answer == Answer::Unsupported);
     let mut kept = NONE;
     for (count, (answer, request)) in refusals().enumerate() {
-        if answer.received == NONE || request.method == Method::Initialize {
+        let unheard = answer.received == NONE || given_up(story, request, answer.received);
+        if unheard || request.method == Method::Initialize {
             continue;
         }
         let Some(offers) = story.offers() else {
@@ -110,6 +114,20 @@ pub(super) fn retries_or_reports(story: &Story<'_>) -> Verdict {
         }
     }
     Verdict::kept(kept, "no well-formed -32022 that the client reacted to in the modern era")
+}
+
+/// Before the answer came, the client had turned to `initialize` or cancelled the request: it may ignore a late answer
+/// (AMB-21, CANC-04).
+fn given_up(story: &Story<'_>, request: &Message, received: u32) -> bool {
+    story.from(Side::Client).any(|message| {
+        message.process == request.process
+            && message.sent > request.sent
+            && message.sent < received
+            && (message.is_call(Method::Initialize)
+                || message.method == Method::Cancelled
+                    && story
+                        .same(message.params.and_then(|params| story.get(params, "requestId")), request.id))
+    })
 }
 
 /// NEG-04

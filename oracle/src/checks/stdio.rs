@@ -77,17 +77,17 @@ pub(super) fn exits_on_eof(story: &Story<'_>) -> Verdict {
     let mut kept = NONE;
     for process in story.processes() {
         let Some((closed, closed_us)) = process.closed else { continue };
-        let late = closed_us.saturating_add(PROMPT_US);
+        let is_late = |t_us: u64| t_us.saturating_sub(closed_us) >= PROMPT_US;
         match process.ended {
             Some((seq, _, _)) if seq < closed => {}
-            Some((seq, t_us, Kind::Signal(9 | 15))) if t_us >= late => {
+            Some((seq, t_us, Kind::Signal(9 | 15))) if is_late(t_us) => {
                 return Verdict::broken(seq, &[closed, seq], "it had to be killed after its input had ended");
             }
-            Some((_, _, Kind::Signal(_))) => {}
+            Some((_, _, Kind::Signal(_) | Kind::SpawnFailed)) => {}
             Some((seq, ..)) => kept = seq,
             None if story.is_whole() && story.subject == Subject::Server && has_exits(story) => {
                 let (seq, t_us) = story.last();
-                if t_us >= late {
+                if is_late(t_us) {
                     return Verdict::broken(
                         seq,
                         &[closed, seq],

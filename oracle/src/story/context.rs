@@ -29,7 +29,7 @@ pub(crate) struct Process {
     pub(crate) closed: Option<(u32, u64)>,
     /// The server's end closed, or the process ended.
     pub(crate) gone: Option<(u32, u64)>,
-    /// The process ended.
+    /// The process ended, or could not be started.
     pub(crate) ended: Option<(u32, u64, Kind)>,
 }
 
@@ -51,9 +51,9 @@ impl Process {
             (Kind::Close, Node::Client) => &mut self.closed,
             (Kind::Eof, Node::Server) if !client_seen => &mut self.closed,
             (Kind::Close, Node::Server) | (Kind::Eof, Node::Client) => &mut self.gone,
-            (Kind::WriteFailed | Kind::SpawnFailed, Node::Client) => &mut self.gone,
+            (Kind::WriteFailed, Node::Client) => &mut self.gone,
             (Kind::WriteFailed, Node::Server) => &mut self.closed,
-            (Kind::Exit(_) | Kind::Signal(_), _) => {
+            (Kind::Exit(_) | Kind::Signal(_), _) | (Kind::SpawnFailed, Node::Client) => {
                 self.ended.get_or_insert((seq, event.t_us, event.kind));
                 &mut self.gone
             }

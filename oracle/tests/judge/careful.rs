@@ -215,6 +215,33 @@ fn a_late_result_may_be_ignored_or_remembered() {
 }
 
 #[test]
+fn a_late_refusal_may_be_ignored() {
+    let late = |between: &str| {
+        format!(
+            "modern: 2027-01-01, 2026-07-28\nC> $PROBE(1,2027-01-01)\n-- t 5000000\n{between}S> $REFUSED(1,2027-01-01,2026-07-28)\n-- t 15000000\n-- failed\n"
+        )
+    };
+    breaks(&late("C> $INITIALIZE(2)\n"), &[]);
+    breaks(&late("C> $CANCEL(1)\n"), &[]);
+    breaks(&late("C> $CANCEL(7)\n"), &["NEG-03", "CANC-09"]);
+    breaks(&late(""), &["NEG-03"]);
+}
+
+#[test]
+fn an_answer_behind_a_byte_order_mark_may_be_read() {
+    let run = |mark: &str| {
+        format!("mode: legacy\nC> $INITIALIZE(1)\nS> {mark}$AGREED(1)\nC> $READY\nC> $BARE(2)\n")
+    };
+    breaks(&run("\u{feff}"), &[]);
+    breaks(&run("?"), &["LEG-10"]);
+    let fallback =
+        |mark: &str| format!("C> $PROBE(1)\nS> {mark}$ERROR(1,-32601)\nC> $INITIALIZE(2)\nS> $AGREED(2)\n");
+    contests(&fallback("?"), "AMB-21", "no-cancel");
+    let marked = judged(&fallback("\u{feff}"), View::Both);
+    assert_eq!(marked.get("AMB-21").expect("a check").outcome, Outcome::NotApplicable);
+}
+
+#[test]
 fn the_way_back_from_a_refused_handshake_is_legal() {
     let text = "
 C> $PROBE(1)
@@ -368,6 +395,21 @@ S> $ERROR(4,-32042)
 }
 
 #[test]
+fn a_list_of_legacy_versions_alone_makes_no_modern_server() {
+    let run = |listed: &str| {
+        let data = format!("{{\"supported\":[{listed}],\"requested\":\"2025-11-25\"}}");
+        let refusal = format!(
+            "{{\"jsonrpc\":\"2.0\",\"id\":2,\"error\":{{\"code\":-32602,\"message\":\"no\",\"data\":{data}}}}}"
+        );
+        format!(
+            "subject: server\nC> $PROBE(1,2027-01-01)\nS> $ERROR(1,-32601)\nC> $INITIALIZE(2)\nS> {refusal}\n"
+        )
+    };
+    breaks(&run("\"2024-11-05\""), &[]);
+    breaks(&run("\"2024-11-05\",\"2026-07-28\""), &["NEG-02"]);
+}
+
+#[test]
 fn a_flood_is_judged_up_to_a_limit_in_bounded_time() {
     let mut run = Recording::new();
     let pipe = Channel::Process(0);
@@ -397,4 +439,16 @@ fn a_signal_right_after_the_end_of_the_input_is_no_wait() {
 fn what_the_supervisor_kills_after_a_standstill_is_not_the_clients_doing() {
     let verdicts = judged("C> $PROBE(1)\nS> $FOUND(1)\n-- stuck\n-- signal 15\n", View::CounterpartOnly);
     assert!(!broken(&verdicts).contains(&"STDIO-10"));
+}
+
+#[test]
+fn what_could_not_be_started_need_not_exit() {
+    let run = |second: &str| {
+        format!(
+            "subject: server\nC> $INITIALIZE(1)\nS> $AGREED(1)\n-- exit 0\n{second}\n-- close\n-- t 9000000\n-- end\n"
+        )
+    };
+    let broken_by = |second: &str| broken(&judged(&run(second), View::Both));
+    assert_eq!(broken_by("-- start fails"), [] as [&str; 0]);
+    assert_eq!(broken_by("-- start"), ["STDIO-07"]);
 }

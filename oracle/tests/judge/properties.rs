@@ -58,6 +58,7 @@ fn kind() -> impl Strategy<Value = Kind> {
         Just(Kind::Spawn),
         Just(Kind::Up),
         Just(Kind::SpawnFailed),
+        Just(Kind::Stderr),
         Just(Kind::Close),
         Just(Kind::Eof),
         Just(Kind::WriteFailed),

@@ -192,6 +192,11 @@ impl Tape {
                 let signal = signal.parse().expect("a signal");
                 self.push(Node::Client, Channel::None, Kind::Signal(signal), b"");
             }
+            ["start", "fails"] => {
+                self.process += 1;
+                self.push(Node::Client, self.here(), Kind::Spawn, b"");
+                self.push(Node::Client, self.here(), Kind::SpawnFailed, b"why");
+            }
             ["settled", word, version] => {
                 self.push(Node::Client, Channel::None, Kind::Settled(era(word)), version.as_bytes());
             }

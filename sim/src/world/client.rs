@@ -157,7 +157,7 @@ impl<C: Chooser> Run<'_, C> {
             return self.world.queue.at(spawned_at, What::SpawnFailed(process));
         }
         // A process that is slow to start is written to all the same: what it has not read yet waits in the pipe.
-        let boot_us = if start >= 13 { slow_us + TRAVEL_US } else { 0 };
+        let boot_us = if start >= 13 { slow_us.saturating_add(TRAVEL_US) } else { 0 };
         let up_at = spawned_at.plus_us(boot_us);
         if let Some(server) = self.world.servers.get_mut(process.0 as usize) {
             server.last_in = up_at;

@@ -40,7 +40,7 @@ impl<C: Chooser> Run<'_, C> {
         };
         let cut = self.chooser.choose(Site::Cut, 32) == 31;
         let end_of_whole = if cut { start + (end - start) / 2 } else { end };
-        let mut time = self.now.plus_us(TRAVEL_US + delay_us);
+        let mut time = self.now.plus_us(TRAVEL_US).plus_us(delay_us);
         let size = (end_of_whole - start).div_ceil(chunks).max(1);
         let mut at = start;
         while at < end_of_whole {
@@ -62,9 +62,9 @@ impl<C: Chooser> Run<'_, C> {
             0..=6 => 0,
             7 => timeout_us.saturating_sub(1),
             8 => timeout_us,
-            9 => timeout_us + 1,
+            9 => timeout_us.saturating_add(1),
             10 => policy.request_timeout_us,
-            _ => 3 * policy.request_timeout_us,
+            _ => policy.request_timeout_us.saturating_mul(3),
         }
     }
 

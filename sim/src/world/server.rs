@@ -111,6 +111,12 @@ impl<C: Chooser> Run<'_, C> {
             match output {
                 None => return,
                 Some(ServerOutput::Write(range)) => self.server_writes(process, range, cause),
+                Some(ServerOutput::Stderr(range)) => {
+                    let buf = std::mem::take(&mut self.world.buf);
+                    let bytes = buf.get(range).unwrap_or_default();
+                    self.record(Node::Server, channel(process), Kind::Stderr, cause, bytes);
+                    self.world.buf = buf;
+                }
                 Some(ServerOutput::WakeAt(wake)) => self.server_sleeps(process, wake),
                 Some(ServerOutput::CloseOutput) => {
                     let seq = self.record(Node::Server, channel(process), Kind::Close, cause, &[]);

@@ -1,6 +1,6 @@
 //! The diagram as Mermaid source, for pages and issues that render it.
 
-use super::rows::{Place, outcome_word, rows, title};
+use super::rows::{Place, Rows, cut_words, outcome_word, rows, title};
 use crate::escape::Escaper;
 use crate::{Channel, Footer, Header, Node, Recording, Ruling};
 
@@ -9,7 +9,7 @@ const COLUMNS: usize = 100;
 
 /// The run as a Mermaid `sequenceDiagram`.
 pub fn mermaid(header: &Header, recording: &Recording, footer: Option<&Footer>) -> String {
-    let (rows, loose) = rows(recording, footer);
+    let Rows { rows, loose, cut } = rows(recording, footer);
     let rulings = footer.map_or(&[][..], |footer| &footer.rulings);
     let mut out = String::from("sequenceDiagram\n    participant C as client\n");
     let mut servers: Vec<Channel> = rows.iter().map(|row| place_of(&row.place).1).collect();
@@ -42,6 +42,9 @@ pub fn mermaid(header: &Header, recording: &Recording, footer: Option<&Footer>) 
         };
         let marks = row.marks.iter().filter(|(_, is_last)| *is_last).filter_map(|(at, _)| rulings.get(*at));
         marks.for_each(|ruling| mark(&mut out, &from, ruling));
+    }
+    if cut {
+        out += &format!("    Note over C: {}\n", safe(cut_words().as_bytes()));
     }
     loose.iter().filter_map(|at| rulings.get(*at)).for_each(|ruling| mark(&mut out, "C", ruling));
     out

@@ -2,12 +2,31 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::lines::lines;
+use crate::lines::{MAX_LINES, lines};
 use crate::summary::summary;
 use crate::{
     Channel, Era, Event, Footer, Header, Kind, Line, Mode, Node, Origin, Outcome, Recording, Subject,
     Transport,
 };
+
+/// No diagram has more rows; what is past this is cut, and the diagram says so.
+const MAX_ROWS: usize = 1 << 14;
+/// No row shows more of its text than this many bytes hold.
+const ROW_BYTES: usize = 1 << 10;
+
+/// What is shown of a run.
+pub(super) struct Rows {
+    pub(super) rows: Vec<Row>,
+    /// The indices of the bad rulings that no row shows.
+    pub(super) loose: Vec<usize>,
+    /// The run goes on where the rows end.
+    pub(super) cut: bool,
+}
+
+/// What a diagram says that is cut.
+pub(super) fn cut_words() -> String {
+    format!("(cut here: a diagram shows {MAX_LINES} messages and {MAX_ROWS} rows at most)")
+}
 
 /// One row.
 pub(super) struct Row {
@@ -29,19 +48,25 @@ pub(super) enum Place {
     At(Node, Channel),
 }
 
-/// All rows in order, and the indices of the bad rulings that no event shows.
-pub(super) fn rows(recording: &Recording, footer: Option<&Footer>) -> (Vec<Row>, Vec<usize>) {
+/// All rows in order.
+pub(super) fn rows(recording: &Recording, footer: Option<&Footer>) -> Rows {
     let mut by_end: BTreeMap<u32, Vec<Line>> = BTreeMap::new();
     let mut shown: BTreeSet<u32> = BTreeSet::new();
-    for line in lines(recording) {
+    let lines = lines(recording);
+    let mut cut = lines.len() >= MAX_LINES;
+    for line in lines {
         shown.extend(&line.chunks);
         by_end.entry(line.chunks.last().copied().unwrap_or(0)).or_default().push(line);
     }
-    let (evidence, loose) = evidence(recording, footer);
+    let (evidence, mut loose) = evidence(recording, footer);
     let mut rows = Vec::new();
     // From an event to the row that shows it.
     let mut row_of = BTreeMap::new();
     for (seq, event) in (0..).zip(recording.events()) {
+        if rows.len() >= MAX_ROWS {
+            cut = true;
+            break;
+        }
         for line in by_end.remove(&seq).unwrap_or_default() {
             row_of.extend(line.chunks.iter().map(|chunk| (*chunk, rows.len())));
             rows.push(message_row(recording, event, &line));
@@ -53,11 +78,12 @@ pub(super) fn rows(recording: &Recording, footer: Option<&Footer>) -> (Vec<Row>,
         }
     }
     for (seq, marks) in evidence {
-        if let Some(row) = row_of.get(&seq).and_then(|at| rows.get_mut(*at)) {
-            row.marks.extend(marks);
+        match row_of.get(&seq).and_then(|at| rows.get_mut(*at)) {
+            Some(row) => row.marks.extend(marks),
+            None => loose.extend(marks.iter().filter(|(_, is_last)| *is_last).map(|(ruling, _)| *ruling)),
         }
     }
-    (rows, loose)
+    Rows { rows, loose, cut }
 }
 
 type Marks = BTreeMap<u32, Vec<(usize, bool)>>;
@@ -87,7 +113,7 @@ fn message_row(recording: &Recording, event: &Event, line: &Line) -> Row {
         // In front, where no cut can hide it.
         text.splice(0..0, *b"(line not ended) ");
     }
-    Row { t_us: event.t_us, place: Place::Message(line.from, line.channel), text, marks: Vec::new() }
+    row(event, Place::Message(line.from, line.channel), text)
 }
 
 /// Reads and writes have rows only as messages, unless a ruling rests on one that no message shows.
@@ -110,6 +136,7 @@ fn event_row(recording: &Recording, event: &Event, evident: bool) -> Option<Row>
         Kind::Spawn => (act, with("starts it")),
         Kind::Up => (at, with("runs")),
         Kind::SpawnFailed => (act, with("cannot start it")),
+        Kind::Stderr => (at, with("complains")),
         Kind::Close if node == Node::Server => (act, with("closes its output")),
         Kind::Close => (act, with("closes its input")),
         Kind::Eof => (at, with("sees that the other side has closed")),
@@ -127,7 +154,13 @@ fn event_row(recording: &Recording, event: &Event, evident: bool) -> Option<Row>
         Kind::End(true) => (at, with("end of the run")),
         Kind::End(false) => (at, with("the run was cut off here")),
     };
-    Some(Row { t_us: event.t_us, place, text, marks: Vec::new() })
+    Some(row(event, place, text))
+}
+
+fn row(event: &Event, place: Place, mut text: Vec<u8>) -> Row {
+    text.truncate(ROW_BYTES);
+    text.shrink_to_fit();
+    Row { t_us: event.t_us, place, text, marks: Vec::new() }
 }
 
 fn chunk(bytes: &[u8]) -> Vec<u8> {

@@ -1,6 +1,6 @@
 //! The diagram for a terminal: one aligned line a row.
 
-use super::rows::{Place, Row, outcome_word, rows, title};
+use super::rows::{Place, Row, Rows, cut_words, outcome_word, rows, title};
 use crate::escape::width;
 use crate::{Channel, Footer, Header, Kind, Node, Recording, Ruling, escape};
 
@@ -13,7 +13,7 @@ const INDENT: usize = TIME_COLUMNS + 2;
 /// The run as plain text, at most 110 columns wide: time in seconds, who, to whom, what; `✗` marks what a violation or
 /// defect rests on.
 pub fn text(header: &Header, recording: &Recording, footer: Option<&Footer>) -> String {
-    let (rows, loose) = rows(recording, footer);
+    let Rows { rows, loose, cut } = rows(recording, footer);
     let rulings = footer.map_or(&[][..], |footer| &footer.rulings);
     let label_columns = rows.iter().map(|row| far_label(row).chars().count()).max().unwrap_or(0);
     let mut out = format!("{}\n", escape(title(header).as_bytes(), COLUMNS));
@@ -30,6 +30,9 @@ pub fn text(header: &Header, recording: &Recording, footer: Option<&Footer>) -> 
                 mark(&mut out, ruling, *is_last);
             }
         }
+    }
+    if cut {
+        line(&mut out, &format!("{:INDENT$}{}", "", cut_words()));
     }
     for ruling in loose.iter().filter_map(|at| rulings.get(*at)) {
         mark(&mut out, ruling, true);
