@@ -13,6 +13,7 @@ use serde_json::Value;
 use crate::cli::{ExplainArgs, Format, What};
 use crate::exit::{Ended, Exit, Failure};
 use crate::list;
+use crate::say::say;
 use crate::suggest::did_you_mean;
 
 pub(crate) fn run(args: &ExplainArgs) -> Ended {
@@ -26,9 +27,9 @@ pub(crate) fn run(args: &ExplainArgs) -> Ended {
     match args.format {
         Format::Json => {
             let text = serde_json::to_string_pretty(&value).map_err(Failure::internal)?;
-            anstream::println!("{text}");
+            say!("{text}");
         }
-        Format::Text => anstream::println!("{}", text.trim_end()),
+        Format::Text => say!("{}", text.trim_end()),
     }
     Ok(Exit::Fine)
 }
