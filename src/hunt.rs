@@ -14,6 +14,7 @@ use mcp_parley_sim::{Campaign, Drawer, Found, Progress, Setup, record};
 
 use crate::cli::{Format, HuntArgs};
 use crate::exit::{Ended, Exit, Failure};
+use crate::say::say;
 use crate::{findings, sides};
 
 /// So many states that were not reached are named.
@@ -121,7 +122,7 @@ impl FoundSoFar<'_> {
                 findings::write_trace(&self.args.out, &name, &run.header, &run.recording, &run.footer)?;
             if self.args.format == Format::Text {
                 let text = findings::describe(finding, &run.header, &run.recording, &run.footer);
-                bar.suspend(|| anstream::println!("{text}\n{}\n", findings::reproduce_line(&path)));
+                bar.suspend(|| say!("{text}\n{}\n", findings::reproduce_line(&path)));
             }
             self.files.push((path, run.footer.hash));
         }
@@ -159,35 +160,35 @@ fn print_json(progress: &Progress, files: &[(PathBuf, String)], cpu: Duration) -
         "broken_runs": progress.broken,
     });
     let text = serde_json::to_string_pretty(&object).map_err(Failure::internal)?;
-    anstream::println!("{text}");
+    say!("{text}");
     Ok(())
 }
 
 fn print_summary(args: &HuntArgs, setup: &Setup, progress: &Progress, cpu: Duration) {
     let server = args.server.as_deref().unwrap_or("every persona");
-    anstream::println!("client {} against {server}", args.client);
-    anstream::println!(
+    say!("client {} against {server}", args.client);
+    say!(
         "  {} runs, {} a CPU second, hash {:032x}",
         progress.runs,
         runs_per_cpu_second(progress, cpu),
         progress.hash
     );
-    anstream::println!("  personas met: {} of {}", progress.servers.len(), setup.servers.len());
-    anstream::println!("  client states reached: {}", states(progress));
+    say!("  personas met: {} of {}", progress.servers.len(), setup.servers.len());
+    say!("  client states reached: {}", states(progress));
     for (end, count) in &progress.ends {
-        anstream::println!("  {count:>9} {end}");
+        say!("  {count:>9} {end}");
     }
     if !progress.contested.is_empty() {
         let rows: Vec<&str> = progress.contested.keys().copied().collect();
-        anstream::println!("  contested, each outcome allowed: {}", rows.join(", "));
+        say!("  contested, each outcome allowed: {}", rows.join(", "));
     }
     for (seed, why) in &progress.broken {
-        anstream::println!("  seed {seed} could not be run: {why} (this is a bug in mcp-parley)");
+        say!("  seed {seed} could not be run: {why} (this is a bug in mcp-parley)");
     }
     for seed in &progress.unstable {
-        anstream::println!("  seed {seed} gave two different runs (this is a bug in mcp-parley)");
+        say!("  seed {seed} gave two different runs (this is a bug in mcp-parley)");
     }
-    anstream::println!("  {}", count(progress.findings.len(), "finding"));
+    say!("  {}", count(progress.findings.len(), "finding"));
 }
 
 /// How many of how many, and by name those that are missing, if they are few.
