@@ -33,9 +33,10 @@ impl Heard {
 
     /// As [`Heard::nothing`], in the memory of before.
     pub(crate) fn renew(&mut self, played: &Played, number: u32) {
-        (self.number, self.seen) = (number, 0);
-        self.fitted.clear();
-        self.fitted.resize(played.persona().quirks.len(), 0);
+        let mut fitted = std::mem::take(&mut self.fitted);
+        fitted.clear();
+        fitted.resize(played.persona().quirks.len(), 0);
+        *self = Self { number, messages: 0, fitted, seen: 0 };
     }
 
     pub(crate) fn see(&mut self, bit: u64) {

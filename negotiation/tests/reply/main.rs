@@ -448,10 +448,15 @@ fn what_can_only_be_meant_as_an_answer_is_one() {
         (kind, reply.id == Id::Integer(1), issues.issues().iter().map(|issue| issue.id).collect::<Vec<_>>())
     };
     let as_it_is = |text| text;
-    use IssueId::{CodeHuge, MethodAndOutcome, MethodWrongType, NeitherResultNorError, RefusedVersionListed};
+    use IssueId::{
+        CodeHuge, JsonrpcMissing, MethodAndOutcome, MethodWrongType, NeitherResultNorError,
+        RefusedVersionListed,
+    };
     assert_eq!(read("id-only", &as_it_is), ("broken", true, vec![NeitherResultNorError]));
     let without = |text: String| text.replace(",\"id\":1", "");
     assert_eq!(read("id-only", &without), ("no message", false, vec![NeitherResultNorError]));
+    let log_line = read("log-line-with-id", &as_it_is);
+    assert_eq!(log_line, ("no message", false, vec![JsonrpcMissing, NeitherResultNorError]));
     assert_eq!(read("method-and-result", &as_it_is), ("broken", true, vec![MethodAndOutcome]));
     let both = vec![MethodWrongType, MethodAndOutcome];
     assert_eq!(read("odd-method-and-error", &as_it_is), ("broken", true, both));

@@ -40,7 +40,7 @@ pub(crate) enum Shape {
     Error,
     /// Result and error at once, or either beside a method.
     Both,
-    /// An id, and neither method, result nor error: it can only be meant as a response.
+    /// `jsonrpc` and an id, and neither method, result nor error: it can only be meant as a response.
     Neither,
 }
 
@@ -226,7 +226,7 @@ impl Message {
             (Some(_), None, None) => Shape::Notification,
             (None, Some(_), None) => Shape::Result,
             (None, None, Some(_)) => Shape::Error,
-            (None, None, None) if self.id.is_some() => Shape::Neither,
+            (None, None, None) if version.is_some() && self.id.is_some() => Shape::Neither,
             (None, None, None) => Shape::NotMessage,
             _ => Shape::Both,
         };

@@ -31,15 +31,17 @@ fn what_can_only_be_meant_as_an_answer_ends_the_wait_for_it() {
         let text = format!("C> $PROBE(1)\nS> {}\nS> $FOUND(1)\nC> $LIST(2)\nS> $TOOLS(2)\n", corpus(name));
         breaks(&text, &[]);
     }
-    // Without its id, it is no answer to anything.
-    let astray = corpus("id-only").replace(",\"id\":1", "");
-    breaks(&format!("C> $PROBE(1)\nS> {astray}\nC> $INITIALIZE(1)\n"), &["BASE-12"]);
+    // Without its id, or without any sign of JSON-RPC, it is no answer to anything.
+    for noise in [corpus("id-only").replace(",\"id\":1", ""), corpus("log-line-with-id")] {
+        breaks(&format!("C> $PROBE(1)\nS> {noise}\nC> $INITIALIZE(1)\n"), &["BASE-12"]);
+    }
 }
 
 #[test]
 fn who_sends_what_is_no_message_breaks_the_rule() {
     for (name, expected) in [
         ("id-only", &["BASE-01", "STDIO-02"][..]),
+        ("log-line-with-id", &["BASE-01", "STDIO-02"]),
         ("method-and-result", &["BASE-01"]),
         ("odd-method-and-error", &["BASE-01"]),
         ("code-1e400", &[]),
