@@ -38,21 +38,27 @@ fn probed(exe: &str, persona: &str) -> (i32, Value) {
 
 /// Personas whose era no probe can tell, whatever their profile.
 const UNTOLD: &[&str] = &[
+    "alternating-lists",
+    "content-length",
     "disjoint",
     "error-header-mismatch",
     "error-missing-capability",
+    "exits-at-first-bytes",
     "exits-at-start",
     "foreign-id-only",
+    "fractional-code",
     "late-modern-only",
     "legacy-only-list",
     "legacy-refuses",
     "no-common-version",
+    "no-counter-offer",
     "odd-list",
     "refuses-always",
     "refuses-initialize",
     "refuses-once",
     "restarts-as-legacy",
     "silent",
+    "unended-lines",
     "unknown-result-type",
 ];
 

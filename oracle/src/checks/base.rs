@@ -36,8 +36,8 @@ pub(super) fn is_json_rpc(story: &Story<'_>) -> Verdict {
     let mut kept = NONE;
     for message in story.own().filter(|message| is_of_modern_era(story, message)) {
         let wrong = match message.shape {
-            Shape::NotMessage => "it is neither request, notification nor response",
-            Shape::Both => "the response has a result and an error",
+            Shape::NotMessage | Shape::Neither => "it is neither request, notification nor response",
+            Shape::Both => "it has more than one of method, result and error",
             Shape::Request | Shape::Notification | Shape::Result | Shape::Error => {
                 let version = message.root.and_then(|root| story.get(root, "jsonrpc"));
                 if message.repeats {

@@ -4,7 +4,7 @@ use crate::support::{Script, View, expand};
 use mcp_parley_oracle::{Judge, Severity, Verdicts};
 use mcp_parley_trace::{Channel, Kind, Node, Outcome, Recording, Transport};
 
-fn judged(text: &str, view: View) -> Verdicts {
+pub(crate) fn judged(text: &str, view: View) -> Verdicts {
     let script = Script::parse(text);
     let take = script.record(view);
     assert_eq!(take.marked, None, "nothing is marked here");
@@ -18,7 +18,7 @@ fn broken(verdicts: &Verdicts) -> Vec<&'static str> {
 
 /// From both ends, and from the counterpart's only.
 #[track_caller]
-fn breaks(text: &str, expected: &[&str]) {
+pub(crate) fn breaks(text: &str, expected: &[&str]) {
     for view in [View::Both, View::CounterpartOnly] {
         assert_eq!(broken(&judged(text, view)), expected, "{view:?}");
     }
