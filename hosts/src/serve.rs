@@ -24,6 +24,7 @@ const UNRECORDED_EXIT: i32 = 3;
 const CHUNK_BYTES: usize = 64 << 10;
 /// The player is asked for no more while more than this waits for a client that does not read.
 const MAX_PENDING_BYTES: usize = 16 << 20;
+const ACT_BYTES: usize = 128;
 /// A client that closes the input and sends a signal at once does two things, and which of them arrives first is chance. So the
 /// end of the input is acted on only after this long without a signal, longer than what counts as no wait at all.
 const LINGER: Duration = Duration::from_millis(150);
@@ -278,7 +279,7 @@ impl<P: Play, W: AsyncWrite + Unpin> Stage<P, W> {
                     // No pipe takes more at once, and no record.
                     for bytes in self.buffer.get(range).unwrap_or_default().chunks(MAX_EVENT_BYTES) {
                         let bytes = bytes.to_vec();
-                        self.pending_bytes += bytes.len();
+                        self.pending_bytes += weight(&bytes);
                         self.pending.push_back(Act::Write { bytes, written: 0, cause, is_recorded: false });
                     }
                     continue;
@@ -317,7 +318,7 @@ impl<P: Play, W: AsyncWrite + Unpin> Stage<P, W> {
                     return Ok(None);
                 }
                 // Nobody can read it any more.
-                Act::Write { bytes, .. } => self.pending_bytes -= bytes.len(),
+                Act::Write { bytes, .. } => self.pending_bytes -= weight(bytes),
                 Act::Stderr(bytes, cause) => {
                     self.record.event(Kind::Stderr, *cause, bytes).await?;
                     // Whoever does not read it must not hold up what stands behind it.
@@ -356,7 +357,7 @@ impl<P: Play, W: AsyncWrite + Unpin> Stage<P, W> {
                 self.record.event(Kind::WriteFailed, None, b"").await?;
             }
         }
-        self.pending_bytes -= bytes.len();
+        self.pending_bytes -= weight(bytes);
         self.pending.pop_front();
         Ok(())
     }
@@ -365,6 +366,11 @@ impl<P: Play, W: AsyncWrite + Unpin> Stage<P, W> {
         // One more microsecond, since a player may ignore what comes too early.
         self.wake_at.and_then(|at| self.started.checked_add(Duration::from_micros(at.0.saturating_add(1))))
     }
+}
+
+/// What a write takes in memory while it waits: most of it is not its bytes where a persona writes one at a time.
+fn weight(bytes: &[u8]) -> usize {
+    bytes.len() + ACT_BYTES
 }
 
 fn close_failed(error: &io::Error) -> Trouble {

@@ -16,6 +16,11 @@ static FOLDER: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/personas");
 const STRAY_ONE_OF: &str =
     "`one_of` must be the only key of its table, with a list of choices that are not open themselves";
 
+/// Every choice is tried when a file is read, and every one is a run of its own for a real client.
+const CHOICES_MOST: u32 = 256;
+const TOO_MANY_CHOICES: &str =
+    "more than 256 choices in one file: give each open value fewer, or make two files";
+
 /// The embedded personas: the healthy modern server first, the others in the order of their names.
 pub fn personas() -> &'static [Draft] {
     static ALL: OnceLock<Vec<Draft>> = OnceLock::new();
@@ -58,6 +63,16 @@ pub(crate) fn parse(path: &str, text: &str) -> Result<Draft, LoadError> {
         return Err(refuse(line, STRAY_ONE_OF.into()));
     }
     let draft = Draft::new(tree);
+    let mut choices = 0_u32;
+    for point in draft.open_points() {
+        choices = choices.saturating_add(point.choices);
+        if choices > CHOICES_MOST {
+            return Err(refuse(
+                line_at(text, locate::key(text, &point.path, "one_of")),
+                TOO_MANY_CHOICES.into(),
+            ));
+        }
+    }
     let first = OpenPoint { path: String::new(), choices: 1 };
     for (at, point) in std::iter::once((0, &first)).chain(draft.open_points().iter().enumerate()) {
         for choice in 0..point.choices {

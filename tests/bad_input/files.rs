@@ -92,3 +92,17 @@ fn the_largest_file() {
     let ended = bench.run(&["hunt", "--server", "p.toml", "--seeds", "0..50"]);
     assert_eq!((ended.code, ended.err.as_str()), (Some(0), ""), "{}", ended.out);
 }
+
+/// Each choice of an open value is tried when the file is read.
+#[test]
+fn many_choices() {
+    let bench = Bench::new();
+    let values = "1,".repeat(100_000);
+    bench.file("p.toml", |out| {
+        writeln!(out, "{HEAD}[[quirks]]\nact = {{ delay_ms = {{ one_of = [{values}] }} }}").unwrap();
+    });
+    refused(
+        &bench,
+        "p.toml: line 7: more than 256 choices in one file: give each open value fewer, or make two files",
+    );
+}
