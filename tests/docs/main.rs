@@ -4,6 +4,7 @@
 
 mod commands;
 mod page;
+mod personas;
 mod traces;
 
 #[test]
