@@ -19,12 +19,15 @@ use serde_json::{Value, json};
 
 use crate::cli::{Format, ProbeArgs};
 use crate::exit::{Ended, Exit, Failure};
+use crate::say::say;
 use crate::{findings, serve};
 
 /// The end of a server's standard error that is shown, in bytes.
 const STDERR_BYTES: usize = 2000;
 /// No more versions, capabilities or issues are told: a server may list millions.
 const MOST_TOLD: usize = 100;
+/// Of lines that cannot be read, no more issues than this are told.
+const MOST_UNREADABLE: usize = 8;
 /// What a server says of itself is told if it is no longer than this.
 const INFO_BYTES: usize = 16 << 10;
 
@@ -51,7 +54,7 @@ pub(crate) fn run(args: &ProbeArgs) -> Ended {
     match args.format {
         Format::Json => {
             let text = serde_json::to_string_pretty(&said).map_err(Failure::internal)?;
-            anstream::println!("{text}");
+            say!("{text}");
         }
         Format::Text => print(&said),
     }
@@ -220,7 +223,7 @@ fn answers(report: &ProbeReport, policy: &ClientPolicy) -> Answers {
         let limits = Limits::DEFAULT;
         let mut issues = IssueSink::new();
         let Some(message) = check(&bytes, &limits, &mut issues) else {
-            if !bytes.trim_ascii().is_empty() {
+            if !bytes.trim_ascii().is_empty() && answers.issues.len() < MOST_UNREADABLE {
                 answers.issues(&issues, number, &bytes);
             }
             continue;
@@ -280,11 +283,11 @@ fn print(said: &Value) {
     };
     let row = |name: &str, value: &Value| {
         if !value.is_null() && value.as_array().is_none_or(|list| !list.is_empty()) {
-            anstream::println!("{name:<13} {}", plain(value));
+            say!("{name:<13} {}", plain(value));
         }
     };
     if said["era"].is_null() {
-        anstream::println!("{:<13} unknown: {}", "era", plain(&said["why"]));
+        say!("{:<13} unknown: {}", "era", plain(&said["why"]));
         if said["stderr"] != "" {
             row("stderr", &said["stderr"]);
         }
@@ -301,15 +304,15 @@ fn print(said: &Value) {
         row(title, &said[name]);
     }
     match said["called"].as_bool() {
-        Some(true) => anstream::println!("{:<13} answered", "tools/list"),
-        Some(false) => anstream::println!("{:<13} not answered well", "tools/list"),
+        Some(true) => say!("{:<13} answered", "tools/list"),
+        Some(false) => say!("{:<13} not answered well", "tools/list"),
         None => {}
     }
     for answer in said["answers"].as_array().into_iter().flatten() {
-        anstream::println!("{:<13} {} after {} ms", "answer", plain(&answer["to"]), answer["ms"]);
+        say!("{:<13} {} after {} ms", "answer", plain(&answer["to"]), answer["ms"]);
     }
     for issue in said["issues"].as_array().into_iter().flatten() {
-        anstream::println!(
+        say!(
             "{:<13} {} at {:?} (byte {} of line {})",
             "issue",
             plain(&issue["issue"]),
@@ -319,7 +322,7 @@ fn print(said: &Value) {
         );
     }
     for broken in said["violations"].as_array().into_iter().flatten() {
-        anstream::println!(
+        say!(
             "{:<13} {} ({}): {}",
             "violation",
             plain(&broken["id"]),
@@ -327,5 +330,5 @@ fn print(said: &Value) {
             plain(&broken["reason"])
         );
     }
-    anstream::println!("{:<13} {} ms", "took", said["took_ms"]);
+    say!("{:<13} {} ms", "took", said["took_ms"]);
 }

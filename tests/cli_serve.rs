@@ -125,6 +125,24 @@ fn what_is_wrong_with_an_answer_is_pointed_at() {
 }
 
 #[test]
+fn a_server_that_answers_under_another_id_or_twice_is_told_so() {
+    for (persona, id) in
+        [("other-id-type", "BASE-04"), ("foreign-id", "BASE-04"), ("answers-twice", "BASE-01")]
+    {
+        let (exit, said) = probed(EXE, persona);
+        let ids: Vec<_> = said["violations"].as_array().unwrap().iter().map(|row| &row["id"]).collect();
+        assert_eq!((exit, ids), (1, vec![&Value::from(id)]), "{persona}: {said}");
+    }
+}
+
+#[test]
+fn one_attempt_is_counted_as_one() {
+    let (_, said) = probed(EXE, "refuses-once");
+    let why = said["why"].as_str().unwrap();
+    assert!(why.ends_with("after 1 attempt"), "{why}");
+}
+
+#[test]
 fn a_command_that_is_missing_or_ends_at_once_is_said() {
     refused(&["probe", "--", "/no/such/program"], 2, "/no/such/program: cannot be started");
     let output = parley(&["probe", "--", "sh", "-c", "echo boom >&2; exit 3"]);

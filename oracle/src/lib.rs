@@ -14,8 +14,8 @@ mod story;
 mod verdict;
 
 pub use catalogue::{
-    CatalogueError, Contested, EraScope, Level, Property, Requirement, Role, Severity, Source, contested,
-    contested_row, properties, property, requirement, requirements, severity, validate,
+    CatalogueError, Contested, EraScope, Level, Property, Reading, Requirement, Role, Severity, Source,
+    contested, contested_row, properties, property, requirement, requirements, severity, validate,
 };
 pub use checks::{CHECKS, Check};
 pub use compare::compare;

@@ -1,6 +1,6 @@
 //! One message: where it stands, what it is, and what it says, as far as any check asks.
 
-use crate::json::{At, Refusal, Tree, Type};
+use crate::json::{At, Refusal, Tree, Type, is_natural};
 use crate::known::{self, META_CAPABILITIES, META_INFO, META_VERSION, Method};
 
 /// What a receiver makes of a longer message is not judged: the text names no size, and nobody can keep any line at all. No
@@ -380,6 +380,7 @@ impl Message {
 pub(crate) fn is_good_id(tree: &Tree, text: &[u8], at: At) -> bool {
     match tree.kind(at) {
         Type::String => true,
+        Type::Number if is_natural(tree.raw(text, at)) => true,
         Type::Number => tree.number(text, at).is_some_and(|number| number.is_integer()),
         _ => false,
     }
