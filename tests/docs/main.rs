@@ -6,6 +6,7 @@ mod commands;
 mod contested;
 mod limits;
 mod page;
+mod personas;
 mod traces;
 
 #[test]

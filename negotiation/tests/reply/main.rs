@@ -430,36 +430,3 @@ fn meta_keys_follow_the_grammar() {
     assert_eq!(reserved.map(is_reserved_prefix), [true; 4]);
     assert_eq!(free.map(is_reserved_prefix), [false; 5]);
 }
-
-/// The files that the oracle's reader is held to as well.
-#[test]
-fn what_can_only_be_meant_as_an_answer_is_one() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../corpus/fuzz/classify/named");
-    let read = |name: &str, edit: &dyn Fn(String) -> String| {
-        let text = edit(std::fs::read_to_string(format!("{folder}/{name}.json")).unwrap());
-        let mut issues = IssueSink::new();
-        let reply = classify_reply(text.as_bytes(), &Preferences::all(), &Limits::DEFAULT, &mut issues);
-        let kind = match reply.kind {
-            ReplyKind::Broken => "broken",
-            ReplyKind::NotAMessage => "no message",
-            ReplyKind::UnsupportedVersion(unsupported) if unsupported.well_formed => "unsupported",
-            other => panic!("{name}: {other:?}"),
-        };
-        (kind, reply.id == Id::Integer(1), issues.issues().iter().map(|issue| issue.id).collect::<Vec<_>>())
-    };
-    let as_it_is = |text| text;
-    use IssueId::{
-        CodeHuge, JsonrpcMissing, MethodAndOutcome, MethodWrongType, NeitherResultNorError,
-        RefusedVersionListed,
-    };
-    assert_eq!(read("id-only", &as_it_is), ("broken", true, vec![NeitherResultNorError]));
-    let without = |text: String| text.replace(",\"id\":1", "");
-    assert_eq!(read("id-only", &without), ("no message", false, vec![NeitherResultNorError]));
-    let log_line = read("log-line-with-id", &as_it_is);
-    assert_eq!(log_line, ("no message", false, vec![JsonrpcMissing, NeitherResultNorError]));
-    assert_eq!(read("method-and-result", &as_it_is), ("broken", true, vec![MethodAndOutcome]));
-    let both = vec![MethodWrongType, MethodAndOutcome];
-    assert_eq!(read("odd-method-and-error", &as_it_is), ("broken", true, both));
-    assert_eq!(read("code-1e400", &as_it_is), ("broken", true, vec![CodeHuge]));
-    assert_eq!(read("code-integer", &as_it_is), ("unsupported", true, vec![RefusedVersionListed]));
-}
