@@ -5,7 +5,7 @@ use std::io::IsTerminal;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use mcp_parley_hosts::{Bounds, Driven, DriverRun, RunEnd, asked_to_end, drive, stuck_after};
+use mcp_parley_hosts::{Bounds, DriveError, Driven, DriverRun, RunEnd, asked_to_end, drive, stuck_after};
 use tokio::task::JoinSet;
 
 use super::cases::{Case, control};
@@ -67,7 +67,7 @@ async fn several(args: &ClientArgs, subject: &Subject, cases: &[&Case]) -> Resul
     let jobs = args.jobs.unwrap_or(2 * cores);
     let bar = bar(cases.len(), &subject.name);
     let mut waiting: VecDeque<(usize, &Case)> = (0..).zip(cases.iter().copied()).collect();
-    let mut running: JoinSet<(usize, Result<Driven, Failure>)> = JoinSet::new();
+    let mut running: JoinSet<(usize, Result<Driven, DriveError>)> = JoinSet::new();
     let mut ended: BTreeMap<usize, Driven> = BTreeMap::new();
     let mut stop = std::pin::pin!(asked_to_end());
     loop {
@@ -76,9 +76,7 @@ async fn several(args: &ClientArgs, subject: &Subject, cases: &[&Case]) -> Resul
         {
             let run = driver_run(args, subject)?;
             let persona = serde_json::to_string(&*case.persona).map_err(Failure::internal)?;
-            running.spawn(async move {
-                (at, drive(&run, persona, std::future::pending()).await.map_err(Failure::usage))
-            });
+            running.spawn(async move { (at, drive(&run, persona, std::future::pending()).await) });
         }
         let next = tokio::select! {
             next = running.join_next() => next,
@@ -90,11 +88,16 @@ async fn several(args: &ClientArgs, subject: &Subject, cases: &[&Case]) -> Resul
         };
         let Some(next) = next else { break };
         let (at, driven) = next.map_err(Failure::internal)?;
-        ended.insert(at, driven?);
+        ended.insert(at, driven.map_err(|error| not_started(&error, subject))?);
         bar.inc(1);
     }
     bar.finish_and_clear();
     Ok(ended.into_values().collect())
+}
+
+fn not_started(error: &DriveError, subject: &Subject) -> Failure {
+    let hint = subject.install.as_ref().map(|command| format!("; if it is not installed: {command}"));
+    Failure::usage(format!("{error}{}", hint.unwrap_or_default()))
 }
 
 fn bar(runs: usize, name: &str) -> ProgressBar {
