@@ -47,8 +47,9 @@ pub(crate) enum Command {
     Explain(ExplainArgs),
 }
 
-fn at_least_one(text: &str) -> Result<usize, &'static str> {
-    text.parse().ok().filter(|number| *number > 0).ok_or("say a whole number from 1 on")
+/// How many threads or runs at a time. Each takes memory of its own.
+fn at_once(text: &str) -> Result<usize, &'static str> {
+    text.parse().ok().filter(|number| (1..=1024).contains(number)).ok_or("say a whole number from 1 to 1024")
 }
 
 /// How results are printed.
@@ -83,7 +84,7 @@ pub(crate) struct HuntArgs {
     #[arg(long, default_value = "0..200000", value_name = "SEEDS")]
     pub(crate) seeds: String,
     /// How many threads. Default: one a core. The result does not depend on it.
-    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    #[arg(long, value_name = "N", value_parser = at_once)]
     pub(crate) workers: Option<usize>,
     /// Stop after this many distinct findings, 0 for no limit.
     #[arg(long, default_value_t = 1, value_name = "N")]
@@ -180,8 +181,8 @@ pub(crate) struct ClientArgs {
     /// auto: probe, then fall back. legacy: `initialize` only. modern: probe only. pin:VERSION: this version or none.
     #[arg(long, default_value = "auto", value_name = "MODE")]
     pub(crate) mode: String,
-    /// How many runs at a time. Default: two a core.
-    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    /// How many runs at a time. Default: eight a core, one of which may be starting.
+    #[arg(long, value_name = "N", value_parser = at_once)]
     pub(crate) jobs: Option<usize>,
     /// Write what the client did with each persona here, as Markdown.
     #[arg(long, value_name = "FILE")]

@@ -10,7 +10,7 @@ use std::time::Duration;
 use cpu_time::ProcessTime;
 use indicatif::{HumanCount, ProgressBar, ProgressState, ProgressStyle};
 use mcp_parley_negotiation::client::State;
-use mcp_parley_sim::{Campaign, Drawer, Found, Progress, Setup, record};
+use mcp_parley_sim::{Campaign, Drawer, Few, Found, Progress, Setup, record};
 
 use crate::cli::{Format, HuntArgs};
 use crate::exit::{Ended, Exit, Failure};
@@ -55,8 +55,8 @@ pub(crate) fn run(args: &HuntArgs) -> Ended {
 
 fn exit(progress: &Progress) -> Exit {
     match progress {
-        _ if !progress.broken.is_empty() => Exit::Internal,
-        _ if !progress.unstable.is_empty() => Exit::Unstable,
+        _ if progress.broken.count > 0 => Exit::Internal,
+        _ if progress.unstable.count > 0 => Exit::Unstable,
         _ if !progress.findings.is_empty() => Exit::Findings,
         _ if progress.runs == 0 => Exit::NothingJudged,
         _ => Exit::Fine,
@@ -156,8 +156,9 @@ fn print_json(progress: &Progress, files: &[(PathBuf, String)], cpu: Duration) -
             .collect::<BTreeMap<_, _>>(),
         "ends": progress.ends,
         "contested": progress.contested,
-        "unstable_seeds": progress.unstable,
-        "broken_runs": progress.broken,
+        "repeated_runs": progress.repeated,
+        "unstable_seeds": progress.unstable.first,
+        "broken_runs": progress.broken.first,
     });
     let text = serde_json::to_string_pretty(&object).map_err(Failure::internal)?;
     say!("{text}");
@@ -182,13 +183,22 @@ fn print_summary(args: &HuntArgs, setup: &Setup, progress: &Progress, cpu: Durat
         let rows: Vec<&str> = progress.contested.keys().copied().collect();
         say!("  contested, each outcome allowed: {}", rows.join(", "));
     }
-    for (seed, why) in &progress.broken {
+    for (seed, why) in &progress.broken.first {
         say!("  seed {seed} could not be run: {why} (this is a bug in mcp-parley)");
     }
-    for seed in &progress.unstable {
+    more(&progress.broken);
+    for seed in &progress.unstable.first {
         say!("  seed {seed} gave two different runs (this is a bug in mcp-parley)");
     }
+    more(&progress.unstable);
     say!("  {}", findings::count(progress.findings.len(), "finding"));
+}
+
+fn more<T>(few: &Few<T>) {
+    let rest = few.count - few.first.len() as u64;
+    if rest > 0 {
+        say!("  and {rest} more seeds like these");
+    }
 }
 
 /// How many of how many, and by name those that are missing, if they are few.

@@ -26,6 +26,8 @@ use crate::{findings, serve};
 const STDERR_BYTES: usize = 2000;
 /// No more versions, capabilities or issues are told: a server may list millions.
 const MOST_TOLD: usize = 100;
+/// Of lines that cannot be read, no more issues than this are told.
+const MOST_UNREADABLE: usize = 8;
 /// What a server says of itself is told if it is no longer than this.
 const INFO_BYTES: usize = 16 << 10;
 
@@ -221,7 +223,7 @@ fn answers(report: &ProbeReport, policy: &ClientPolicy) -> Answers {
         let limits = Limits::DEFAULT;
         let mut issues = IssueSink::new();
         let Some(message) = check(&bytes, &limits, &mut issues) else {
-            if !bytes.trim_ascii().is_empty() {
+            if !bytes.trim_ascii().is_empty() && answers.issues.len() < MOST_UNREADABLE {
                 answers.issues(&issues, number, &bytes);
             }
             continue;

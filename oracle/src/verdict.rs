@@ -31,8 +31,12 @@ pub struct Verdict {
 
 impl Verdict {
     fn new(outcome: Outcome, at: u32, evidence: &[u32], reason: Cow<'static, str>) -> Self {
-        let mut kept: ArrayVec<u32, EVIDENCE> = evidence.iter().take(EVIDENCE).copied().collect();
-        kept.sort_unstable();
+        let mut kept = ArrayVec::new();
+        // What does not fit is left out.
+        let _ = kept.try_extend_from_slice(evidence.get(..EVIDENCE).unwrap_or(evidence));
+        if evidence.len() > 1 {
+            kept.sort_unstable();
+        }
         Self { outcome, at, evidence: kept, reason, observed: "", place: NONE }
     }
 

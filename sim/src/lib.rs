@@ -34,9 +34,9 @@ mod draw;
 mod replay;
 mod world;
 
-pub use campaign::{Campaign, Found, Progress};
+pub use campaign::{Campaign, Few, Found, Progress};
 pub use case::{Case, ClientSide, ServerSide};
 pub use chooser::{Bytes, Chooser, Recorder, Replay, Seeded, Site};
 pub use draw::{Drawer, Setup};
-pub use replay::{FullRun, record, replay};
+pub use replay::{FullRun, hash_of, record, replay};
 pub use world::{MAX_EVENTS, World};

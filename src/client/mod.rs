@@ -25,9 +25,9 @@ use self::peer::Subject;
 pub(crate) fn run(args: &ClientArgs) -> Ended {
     let subjects = peer::subjects(args)?;
     let cases = cases::cases(args)?;
+    let runs = serve::runtime()?.block_on(runs::all(args, &subjects, &cases))?;
     let mut tried: Vec<Tried> = Vec::new();
-    for subject in subjects {
-        let runs = serve::runtime()?.block_on(runs::all(args, &subject, &cases))?;
+    for (subject, runs) in subjects.into_iter().zip(runs) {
         let files = write_traces(args, &subject, &runs)?;
         tried.push(Tried { subject, runs, files });
     }

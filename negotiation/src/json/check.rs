@@ -35,13 +35,10 @@ pub(crate) fn check_noting<'a>(
         issues.push(IssueId::CarriageReturn, bytes.len() - 1);
     }
     let start = start_of_value(bytes);
-    let spans = Spans::default();
-    let mut checker = Checker { bytes, at: start, depth: 0, objects: [0; WORDS], spans, issues };
+    noted.text = text;
+    let mut checker = Checker { bytes, at: start, depth: 0, objects: [0; WORDS], noted, issues };
     match checker.message(limits.depth.min(Limits::MAX_DEPTH)) {
-        Ok(end) => {
-            noted.take(text, &checker.spans);
-            text.get(start..end).map(|text| Raw { text })
-        }
+        Ok(end) => text.get(start..end).map(|text| Raw { text }),
         Err(Stop { id, at }) => {
             issues.push(id, at);
             None
@@ -55,43 +52,44 @@ const NOTED: usize = 8;
 /// The members of the outermost object in order, unless there are too many.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Noted<'a> {
-    members: [Option<(RawStr<'a>, Raw<'a>)>; NOTED],
-    too_many: bool,
+    text: &'a str,
+    spans: [Span; NOTED],
+    count: usize,
+}
+
+/// From where to where the name and the value of a member are.
+#[derive(Clone, Copy, Debug, Default)]
+struct Span {
+    key: (u32, u32),
+    value: (u32, u32),
 }
 
 impl<'a> Noted<'a> {
     /// `None` if there were too many to note.
-    pub(crate) fn members(&self) -> Option<impl Iterator<Item = (RawStr<'a>, Raw<'a>)> + use<'a>> {
-        (!self.too_many).then(|| self.members.into_iter().flatten())
+    pub(crate) fn members(&self) -> Option<impl Iterator<Item = (RawStr<'a>, Raw<'a>)> + '_> {
+        let piece = |(from, to): (u32, u32)| self.text.get(from as usize..to as usize).unwrap_or_default();
+        let member = move |span: &Span| (RawStr::of(piece(span.key)), Raw { text: piece(span.value) });
+        self.spans.get(..self.count).map(|spans| spans.iter().map(member))
     }
 
-    fn take(&mut self, text: &'a str, spans: &Spans) {
-        self.too_many = spans.count > NOTED;
-        for (slot, span) in self.members.iter_mut().zip(spans.kept.iter().take(spans.count)) {
-            let key = text.get(span.key.0..span.key.1).map(RawStr::of);
-            let value = text.get(span.value.0..span.value.1).map(|text| Raw { text });
-            *slot = key.zip(value);
+    fn begin(&mut self, key: (usize, usize), value: usize) {
+        if let Some(span) = self.spans.get_mut(self.count) {
+            let value = to_u32(value);
+            *span = Span { key: (to_u32(key.0), to_u32(key.1)), value: (value, value) };
+        }
+        self.count += 1;
+    }
+
+    fn end(&mut self, at: usize) {
+        let last = self.count.checked_sub(1).and_then(|last| self.spans.get_mut(last));
+        if let Some(span) = last {
+            span.value.1 = to_u32(at);
         }
     }
 }
 
-/// From where to where the name and the value of a member are.
-#[derive(Clone, Copy, Default)]
-struct Span {
-    key: (usize, usize),
-    value: (usize, usize),
-}
-
-#[derive(Default)]
-struct Spans {
-    kept: [Span; NOTED],
-    count: usize,
-}
-
-impl Spans {
-    fn last(&mut self) -> Option<&mut Span> {
-        self.kept.get_mut(self.count.checked_sub(1)?)
-    }
+fn to_u32(offset: usize) -> u32 {
+    u32::try_from(offset).unwrap_or(u32::MAX)
 }
 
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
@@ -118,7 +116,7 @@ struct Checker<'a, 's> {
     depth: usize,
     /// One bit a level: is it an object?
     objects: [u64; WORDS],
-    spans: Spans,
+    noted: &'s mut Noted<'a>,
     issues: &'s mut IssueSink,
 }
 
@@ -165,8 +163,7 @@ impl Checker<'_, '_> {
     fn behind_value(&mut self) -> Result<Option<usize>, Stop> {
         while self.depth > 0 {
             if self.depth == 1 {
-                let end = self.at;
-                self.spans.last().into_iter().for_each(|span| span.value.1 = end);
+                self.noted.end(self.at);
             }
             self.skip_blanks();
             let in_object = self.in_object();
@@ -200,11 +197,7 @@ impl Checker<'_, '_> {
         self.byte(b':')?;
         if self.depth == 1 {
             self.skip_blanks();
-            let value = (self.at, self.at);
-            if let Some(span) = self.spans.kept.get_mut(self.spans.count) {
-                *span = Span { key: (start + 1, end - 1), value };
-            }
-            self.spans.count += 1;
+            self.noted.begin((start + 1, end - 1), self.at);
         }
         Ok(())
     }

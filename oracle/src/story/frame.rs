@@ -17,7 +17,9 @@ const MESSAGES: usize = 1 << 12;
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Stream {
     has_writes: bool,
-    size: u32,
+    /// How many bytes its writes have, and its reads.
+    written: u32,
+    read: u32,
     /// Where the next byte goes.
     fill: u32,
     /// Where the line under way began.
@@ -81,22 +83,17 @@ impl Buffers {
                 self.ends.client |= event.node == Node::Client;
                 self.ends.server |= event.node == Node::Server;
                 let index = self.stream(number, side);
-                self.streams[index].has_writes |= event.kind == Kind::Write;
-            }
-        }
-        for event in run.events() {
-            if let Some((number, side)) = direction(event) {
-                let index = self.stream(number, side);
                 let stream = &mut self.streams[index];
-                if stream.is_source(event.kind) {
-                    stream.size = stream.size.saturating_add(event.len() as u32);
-                }
+                let is_write = event.kind == Kind::Write;
+                stream.has_writes |= is_write;
+                let size = if is_write { &mut stream.written } else { &mut stream.read };
+                *size = size.saturating_add(event.len() as u32);
             }
         }
         let mut next = 0;
         for stream in &mut self.streams {
             (stream.fill, stream.line, stream.seen) = (next, next, next);
-            next = next.saturating_add(stream.size);
+            next = next.saturating_add(if stream.has_writes { stream.written } else { stream.read });
         }
         self.text.clear();
         self.text.resize(next as usize, 0);
