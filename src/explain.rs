@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use crate::cli::{ExplainArgs, Format, What};
 use crate::exit::{Ended, Exit, Failure};
+use crate::findings::place;
 use crate::list;
 use crate::say::say;
 use crate::suggest::did_you_mean;
@@ -81,7 +82,7 @@ fn of_requirement(row: &Requirement) -> String {
     let (who, over) = (who(&[row.role]), over(&row.transports));
     let mut out = format!("{}  {level}{binding}, for {who}, {era}, over {over}\n  {}\n", row.id, row.text);
     for source in &row.sources {
-        out += &format!("  source: {} §{}, lines {}\n", source.page, source.section, source.lines);
+        out += &format!("  source: {}\n", place(&source.page, &source.section, &source.lines));
     }
     if let Some(why) = &row.excluded {
         out += &format!("  not judged: {why}\n");
@@ -99,7 +100,7 @@ fn of_contested(row: &Contested) -> String {
         out += &format!("  partly settled by {rows}\n");
     }
     for Reading { page, section, lines, says } in &row.readings {
-        out += &format!("  {page} §{section}, lines {lines}: {says}\n");
+        out += &format!("  {}: {says}\n", place(page, section, lines));
     }
     out += "  allowed:\n";
     for name in &row.allowed {

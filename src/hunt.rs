@@ -96,7 +96,7 @@ fn show(bar: &ProgressBar, setup: &Setup, progress: &Progress) {
     bar.set_position(progress.runs);
     bar.set_message(format!(
         "{}  {}/{} personas  {}/{} client states",
-        count(progress.findings.len(), "finding"),
+        findings::count(progress.findings.len(), "finding"),
         progress.servers.len(),
         setup.servers.len(),
         progress.states.len(),
@@ -191,7 +191,7 @@ fn print_summary(args: &HuntArgs, setup: &Setup, progress: &Progress, cpu: Durat
         say!("  seed {seed} gave two different runs (this is a bug in mcp-parley)");
     }
     more(&progress.unstable);
-    say!("  {}", count(progress.findings.len(), "finding"));
+    say!("  {}", findings::count(progress.findings.len(), "finding"));
 }
 
 fn more<T>(few: &Few<T>) {
@@ -210,13 +210,5 @@ fn states(progress: &Progress) -> String {
         text
     } else {
         format!("{text}, not {}", missing.join(", "))
-    }
-}
-
-fn count(number: usize, what: &str) -> String {
-    match number {
-        0 => format!("no {what}s"),
-        1 => format!("1 {what}"),
-        _ => format!("{number} {what}s"),
     }
 }

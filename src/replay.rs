@@ -27,7 +27,10 @@ pub(crate) fn run(args: &ReplayArgs) -> Ended {
         let mut judge = Judge::new();
         let header = &file.header;
         let verdicts = judge.judge(&file.recording, &header.declared, header.subject, header.transport);
-        (verdicts.finding_at(fail_on), file, String::new())
+        let again = verdicts.finding_at(fail_on);
+        // What the file says was judged by another version, perhaps.
+        let judged = Footer { rulings: verdicts.rulings(), ..footer.clone() };
+        (again, TraceFile { footer: Some(judged), ..file }, String::new())
     };
     say(args, &file, &footer, again.as_ref(), &hash)?;
     Ok(if again.is_some() { Exit::Findings } else { Exit::Fine })
@@ -63,7 +66,7 @@ fn say(
         }
     }
     match (hash.is_empty(), same) {
-        (true, _) => say!("a real run, judged again from its trace"),
+        (true, _) => say!("judged again from its trace"),
         (false, true) => say!("the same run as before, hash {hash}"),
         (false, false) => say!("another run than before: hash {hash}, was {}", before.hash),
     }

@@ -1,6 +1,6 @@
 //! `probe` on real servers: what each is known to be, down to its capabilities. `.ci/run` installs them and runs this.
 
-#![expect(clippy::unwrap_used, reason = "these helpers are part of the tests")]
+#![expect(clippy::panic, clippy::unwrap_used, reason = "these helpers are part of the tests")]
 
 use std::path::Path;
 use std::process::Command;

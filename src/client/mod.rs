@@ -108,11 +108,19 @@ fn print_text(args: &ClientArgs, tried: &Tried) {
     let judged = runs.iter().filter(|run| run.verdict == Verdict::Judged).count();
     let found = runs.iter().filter(|run| run.finding.is_some()).count();
     say!("client {} in mode {}", tried.subject.name, args.mode);
-    say!("  {} runs, {judged} judged", runs.len());
+    say!("  {}, {judged} judged", findings::count(runs.len(), "run"));
     for run in runs {
         if let Verdict::Incomplete(why) | Verdict::OurFault(why) = &run.verdict {
             say!("  {}: {}", run.case.name, escape(why.as_bytes(), 400));
+            if let Some(line) = &run.complaint {
+                say!("    it said: {}", escape(line.as_bytes(), 400));
+            }
         }
+    }
+    if let Some(command) = &tried.subject.install
+        && judged == 0
+    {
+        say!("  if the client is not installed: {command}");
     }
     say!("  {found} with a finding, {} distinct", tried.files.len());
 }
@@ -127,7 +135,7 @@ fn print_json(tried: &[Tried]) -> Result<(), Failure> {
             };
             json!({
                 "persona": run.case.name, "verdict": verdict, "why": why, "story": run.story,
-                "rulings": run.footer.rulings, "finding": run.finding.as_ref().map(|finding| finding.id),
+                "stderr": run.complaint, "rulings": run.footer.rulings, "finding": run.finding.as_ref().map(|finding| finding.id),
             })
         };
         tried.runs.iter().map(row).collect()

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use mcp_parley_hosts::{Bounds, Driven, DriverRun, RunEnd, asked_to_end, drive, stuck_after};
+use mcp_parley_hosts::{Bounds, DriveError, Driven, DriverRun, RunEnd, asked_to_end, drive, stuck_after};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
@@ -92,7 +92,7 @@ async fn several(args: &ClientArgs, runs: &[Run<'_>]) -> Result<Vec<Driven>, Fai
     let starts = Arc::new(Semaphore::new(cores));
     let bar = bar(runs.len());
     let mut waiting: VecDeque<(usize, &Run<'_>)> = (0..).zip(runs).collect();
-    let mut running: JoinSet<(usize, Result<Driven, Failure>)> = JoinSet::new();
+    let mut running: JoinSet<(usize, Result<Driven, DriveError>)> = JoinSet::new();
     let mut ended: BTreeMap<usize, Driven> = BTreeMap::new();
     let mut stop = std::pin::pin!(asked_to_end());
     loop {
@@ -104,7 +104,7 @@ async fn several(args: &ClientArgs, runs: &[Run<'_>]) -> Result<Vec<Driven>, Fai
             running.spawn(async move {
                 // It is never closed; if it were, there would be nothing to wait for.
                 let start = starts.acquire_owned().await.ok();
-                (at, drive(&run, persona, start, std::future::pending()).await.map_err(Failure::usage))
+                (at, drive(&run, persona, start, std::future::pending()).await)
             });
         }
         let next = tokio::select! {
@@ -117,11 +117,18 @@ async fn several(args: &ClientArgs, runs: &[Run<'_>]) -> Result<Vec<Driven>, Fai
         };
         let Some(next) = next else { break };
         let (at, driven) = next.map_err(Failure::internal)?;
-        ended.insert(at, driven?);
+        let subject = runs.get(at).map(|run| run.subject);
+        ended.insert(at, driven.map_err(|error| not_started(&error, subject))?);
         bar.inc(1);
     }
     bar.finish_and_clear();
     Ok(ended.into_values().collect())
+}
+
+fn not_started(error: &DriveError, subject: Option<&Subject>) -> Failure {
+    let install = subject.and_then(|subject| subject.install.as_ref());
+    let hint = install.map(|command| format!("; if it is not installed: {command}"));
+    Failure::usage(format!("{error}{}", hint.unwrap_or_default()))
 }
 
 fn bar(runs: usize) -> ProgressBar {
