@@ -181,7 +181,7 @@ pub(crate) struct ClientArgs {
     /// auto: probe, then fall back. legacy: `initialize` only. modern: probe only. pin:VERSION: this version or none.
     #[arg(long, default_value = "auto", value_name = "MODE")]
     pub(crate) mode: String,
-    /// How many runs at a time. Default: two a core.
+    /// How many runs at a time. Default: eight a core, one of which may be starting.
     #[arg(long, value_name = "N", value_parser = at_once)]
     pub(crate) jobs: Option<usize>,
     /// Write what the client did with each persona here, as Markdown.

@@ -21,17 +21,23 @@ pub(crate) enum Exit {
     Fine,
 }
 
+impl Exit {
+    pub(crate) fn code(self) -> u8 {
+        match self {
+            Self::Fine => 0,
+            Self::Findings => 1,
+            Self::Usage => 2,
+            Self::Incomplete => 3,
+            Self::NothingJudged => 4,
+            Self::Unstable => 6,
+            Self::Internal => 70,
+        }
+    }
+}
+
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
-        Self::from(match exit {
-            Exit::Fine => 0,
-            Exit::Findings => 1,
-            Exit::Usage => 2,
-            Exit::Incomplete => 3,
-            Exit::NothingJudged => 4,
-            Exit::Unstable => 6,
-            Exit::Internal => 70,
-        })
+        Self::from(exit.code())
     }
 }
 

@@ -3,7 +3,7 @@
 use mcp_parley_mock_clients as mock_clients;
 use mcp_parley_mock_servers as mock_servers;
 use mcp_parley_oracle::{
-    CHECKS, Contested, Property, Requirement, Role, contested, contested_row, properties, property,
+    CHECKS, Contested, Property, Reading, Requirement, Role, contested, contested_row, properties, property,
     requirement, requirements,
 };
 use mcp_parley_trace::Transport;
@@ -12,7 +12,9 @@ use serde_json::Value;
 
 use crate::cli::{ExplainArgs, Format, What};
 use crate::exit::{Ended, Exit, Failure};
+use crate::findings::place;
 use crate::list;
+use crate::say::say;
 use crate::suggest::did_you_mean;
 
 pub(crate) fn run(args: &ExplainArgs) -> Ended {
@@ -26,9 +28,9 @@ pub(crate) fn run(args: &ExplainArgs) -> Ended {
     match args.format {
         Format::Json => {
             let text = serde_json::to_string_pretty(&value).map_err(Failure::internal)?;
-            anstream::println!("{text}");
+            say!("{text}");
         }
-        Format::Text => anstream::println!("{}", text.trim_end()),
+        Format::Text => say!("{}", text.trim_end()),
     }
     Ok(Exit::Fine)
 }
@@ -80,7 +82,7 @@ fn of_requirement(row: &Requirement) -> String {
     let (who, over) = (who(&[row.role]), over(&row.transports));
     let mut out = format!("{}  {level}{binding}, for {who}, {era}, over {over}\n  {}\n", row.id, row.text);
     for source in &row.sources {
-        out += &format!("  source: {} §{}, lines {}\n", source.page, source.section, source.lines);
+        out += &format!("  source: {}\n", place(&source.page, &source.section, &source.lines));
     }
     if let Some(why) = &row.excluded {
         out += &format!("  not judged: {why}\n");
@@ -96,6 +98,9 @@ fn of_contested(row: &Contested) -> String {
     }
     if let Some(rows) = &row.partly_settled {
         out += &format!("  partly settled by {rows}\n");
+    }
+    for Reading { page, section, lines, says } in &row.readings {
+        out += &format!("  {}: {says}\n", place(page, section, lines));
     }
     out += "  allowed:\n";
     for name in &row.allowed {

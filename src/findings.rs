@@ -69,7 +69,7 @@ pub(crate) fn describe(finding: &Finding, header: &Header, recording: &Recording
         .unwrap_or_default();
     let source = requirement(finding.id)
         .and_then(|row| row.sources.first())
-        .map(|source| format!("\n  source: {} §{}, lines {}", source.page, source.section, source.lines))
+        .map(|source| format!("\n  source: {}", place(&source.page, &source.section, &source.lines)))
         .unwrap_or_default();
     let mut out = format!(
         "{id} broken by the {subject} at event {seq}: {reason}\n  rule: {text}{source}\n  where: {kind}, {state}\n",
@@ -86,6 +86,12 @@ pub(crate) fn describe(finding: &Finding, header: &Header, recording: &Recording
     out.push('\n');
     out.push_str(&diagram::text(header, recording, Some(footer)));
     out
+}
+
+/// Where something stands in the specification.
+pub(crate) fn place(page: &str, section: &str, lines: &str) -> String {
+    let word = if lines.contains(['-', ',']) { "lines" } else { "line" };
+    format!("{page} §{section}, {word} {lines}")
 }
 
 /// A finding for programs.
@@ -105,4 +111,13 @@ pub(crate) fn to_json(finding: &Finding, hash: &str, seed: Option<u64>, path: &P
         "file": path,
         "reproduce": reproduce_command(path),
     })
+}
+
+/// A number and what it counts.
+pub(crate) fn count(number: usize, what: &str) -> String {
+    match number {
+        0 => format!("no {what}s"),
+        1 => format!("1 {what}"),
+        _ => format!("{number} {what}s"),
+    }
 }

@@ -10,10 +10,11 @@ use std::time::Duration;
 use cpu_time::ProcessTime;
 use indicatif::{HumanCount, ProgressBar, ProgressState, ProgressStyle};
 use mcp_parley_negotiation::client::State;
-use mcp_parley_sim::{Campaign, Drawer, Found, Progress, Setup, record};
+use mcp_parley_sim::{Campaign, Drawer, Few, Found, Progress, Setup, record};
 
 use crate::cli::{Format, HuntArgs};
 use crate::exit::{Ended, Exit, Failure};
+use crate::say::say;
 use crate::{findings, sides};
 
 /// So many states that were not reached are named.
@@ -54,8 +55,8 @@ pub(crate) fn run(args: &HuntArgs) -> Ended {
 
 fn exit(progress: &Progress) -> Exit {
     match progress {
-        _ if !progress.broken.is_empty() => Exit::Internal,
-        _ if !progress.unstable.is_empty() => Exit::Unstable,
+        _ if progress.broken.count > 0 => Exit::Internal,
+        _ if progress.unstable.count > 0 => Exit::Unstable,
         _ if !progress.findings.is_empty() => Exit::Findings,
         _ if progress.runs == 0 => Exit::NothingJudged,
         _ => Exit::Fine,
@@ -95,7 +96,7 @@ fn show(bar: &ProgressBar, setup: &Setup, progress: &Progress) {
     bar.set_position(progress.runs);
     bar.set_message(format!(
         "{}  {}/{} personas  {}/{} client states",
-        count(progress.findings.len(), "finding"),
+        findings::count(progress.findings.len(), "finding"),
         progress.servers.len(),
         setup.servers.len(),
         progress.states.len(),
@@ -121,7 +122,7 @@ impl FoundSoFar<'_> {
                 findings::write_trace(&self.args.out, &name, &run.header, &run.recording, &run.footer)?;
             if self.args.format == Format::Text {
                 let text = findings::describe(finding, &run.header, &run.recording, &run.footer);
-                bar.suspend(|| anstream::println!("{text}\n{}\n", findings::reproduce_line(&path)));
+                bar.suspend(|| say!("{text}\n{}\n", findings::reproduce_line(&path)));
             }
             self.files.push((path, run.footer.hash));
         }
@@ -155,39 +156,49 @@ fn print_json(progress: &Progress, files: &[(PathBuf, String)], cpu: Duration) -
             .collect::<BTreeMap<_, _>>(),
         "ends": progress.ends,
         "contested": progress.contested,
-        "unstable_seeds": progress.unstable,
-        "broken_runs": progress.broken,
+        "repeated_runs": progress.repeated,
+        "unstable_seeds": progress.unstable.first,
+        "broken_runs": progress.broken.first,
     });
     let text = serde_json::to_string_pretty(&object).map_err(Failure::internal)?;
-    anstream::println!("{text}");
+    say!("{text}");
     Ok(())
 }
 
 fn print_summary(args: &HuntArgs, setup: &Setup, progress: &Progress, cpu: Duration) {
     let server = args.server.as_deref().unwrap_or("every persona");
-    anstream::println!("client {} against {server}", args.client);
-    anstream::println!(
+    say!("client {} against {server}", args.client);
+    say!(
         "  {} runs, {} a CPU second, hash {:032x}",
         progress.runs,
         runs_per_cpu_second(progress, cpu),
         progress.hash
     );
-    anstream::println!("  personas met: {} of {}", progress.servers.len(), setup.servers.len());
-    anstream::println!("  client states reached: {}", states(progress));
+    say!("  personas met: {} of {}", progress.servers.len(), setup.servers.len());
+    say!("  client states reached: {}", states(progress));
     for (end, count) in &progress.ends {
-        anstream::println!("  {count:>9} {end}");
+        say!("  {count:>9} {end}");
     }
     if !progress.contested.is_empty() {
         let rows: Vec<&str> = progress.contested.keys().copied().collect();
-        anstream::println!("  contested, each outcome allowed: {}", rows.join(", "));
+        say!("  contested, each outcome allowed: {}", rows.join(", "));
     }
-    for (seed, why) in &progress.broken {
-        anstream::println!("  seed {seed} could not be run: {why} (this is a bug in mcp-parley)");
+    for (seed, why) in &progress.broken.first {
+        say!("  seed {seed} could not be run: {why} (this is a bug in mcp-parley)");
     }
-    for seed in &progress.unstable {
-        anstream::println!("  seed {seed} gave two different runs (this is a bug in mcp-parley)");
+    more(&progress.broken);
+    for seed in &progress.unstable.first {
+        say!("  seed {seed} gave two different runs (this is a bug in mcp-parley)");
     }
-    anstream::println!("  {}", count(progress.findings.len(), "finding"));
+    more(&progress.unstable);
+    say!("  {}", findings::count(progress.findings.len(), "finding"));
+}
+
+fn more<T>(few: &Few<T>) {
+    let rest = few.count - few.first.len() as u64;
+    if rest > 0 {
+        say!("  and {rest} more seeds like these");
+    }
 }
 
 /// How many of how many, and by name those that are missing, if they are few.
@@ -199,13 +210,5 @@ fn states(progress: &Progress) -> String {
         text
     } else {
         format!("{text}, not {}", missing.join(", "))
-    }
-}
-
-fn count(number: usize, what: &str) -> String {
-    match number {
-        0 => format!("no {what}s"),
-        1 => format!("1 {what}"),
-        _ => format!("{number} {what}s"),
     }
 }

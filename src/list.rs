@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::cli::{Format, ListArgs, What};
 use crate::exit::{Ended, Exit, Failure};
+use crate::say::say;
 
 /// What stands between a row's id and its title, where it has one of these.
 const KINDS: &[&str] = &["profile", "side", "level", "severity", "state"];
@@ -16,7 +17,7 @@ pub(crate) fn run(args: &ListArgs) -> Ended {
     match args.format {
         Format::Json => {
             let text = serde_json::to_string_pretty(&rows).map_err(Failure::internal)?;
-            anstream::println!("{text}");
+            say!("{text}");
         }
         Format::Text => {
             let cell = |row: &Value, name: &str| {
@@ -26,7 +27,7 @@ pub(crate) fn run(args: &ListArgs) -> Ended {
             for row in &rows {
                 let kind = KINDS.iter().find_map(|name| Some(format!("{:10}  ", row.get(name)?.as_str()?)));
                 let kind = kind.unwrap_or_default();
-                anstream::println!("{:width$}  {kind}{}", cell(row, "id"), cell(row, "title"));
+                say!("{:width$}  {kind}{}", cell(row, "id"), cell(row, "title"));
             }
         }
     }

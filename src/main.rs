@@ -9,11 +9,13 @@ mod hunt;
 mod list;
 mod probe;
 mod replay;
+mod say;
 mod serve;
 mod show;
 mod sides;
 mod suggest;
 
+use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -33,7 +35,7 @@ fn main() -> ExitCode {
     match ended {
         Ok(exit) => exit.into(),
         Err(error) => {
-            anstream::eprintln!("mcp-parley: {error}");
+            let _ = writeln!(anstream::stderr(), "mcp-parley: {error}");
             error.exit.into()
         }
     }

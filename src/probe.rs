@@ -19,6 +19,7 @@ use serde_json::{Value, json};
 
 use crate::cli::{Format, ProbeArgs};
 use crate::exit::{Ended, Exit, Failure};
+use crate::say::say;
 use crate::{findings, serve};
 
 /// The end of a server's standard error that is shown, in bytes.
@@ -53,7 +54,7 @@ pub(crate) fn run(args: &ProbeArgs) -> Ended {
     match args.format {
         Format::Json => {
             let text = serde_json::to_string_pretty(&said).map_err(Failure::internal)?;
-            anstream::println!("{text}");
+            say!("{text}");
         }
         Format::Text => print(&said),
     }
@@ -282,11 +283,11 @@ fn print(said: &Value) {
     };
     let row = |name: &str, value: &Value| {
         if !value.is_null() && value.as_array().is_none_or(|list| !list.is_empty()) {
-            anstream::println!("{name:<13} {}", plain(value));
+            say!("{name:<13} {}", plain(value));
         }
     };
     if said["era"].is_null() {
-        anstream::println!("{:<13} unknown: {}", "era", plain(&said["why"]));
+        say!("{:<13} unknown: {}", "era", plain(&said["why"]));
         if said["stderr"] != "" {
             row("stderr", &said["stderr"]);
         }
@@ -303,15 +304,15 @@ fn print(said: &Value) {
         row(title, &said[name]);
     }
     match said["called"].as_bool() {
-        Some(true) => anstream::println!("{:<13} answered", "tools/list"),
-        Some(false) => anstream::println!("{:<13} not answered well", "tools/list"),
+        Some(true) => say!("{:<13} answered", "tools/list"),
+        Some(false) => say!("{:<13} not answered well", "tools/list"),
         None => {}
     }
     for answer in said["answers"].as_array().into_iter().flatten() {
-        anstream::println!("{:<13} {} after {} ms", "answer", plain(&answer["to"]), answer["ms"]);
+        say!("{:<13} {} after {} ms", "answer", plain(&answer["to"]), answer["ms"]);
     }
     for issue in said["issues"].as_array().into_iter().flatten() {
-        anstream::println!(
+        say!(
             "{:<13} {} at {:?} (byte {} of line {})",
             "issue",
             plain(&issue["issue"]),
@@ -321,7 +322,7 @@ fn print(said: &Value) {
         );
     }
     for broken in said["violations"].as_array().into_iter().flatten() {
-        anstream::println!(
+        say!(
             "{:<13} {} ({}): {}",
             "violation",
             plain(&broken["id"]),
@@ -329,5 +330,5 @@ fn print(said: &Value) {
             plain(&broken["reason"])
         );
     }
-    anstream::println!("{:<13} {} ms", "took", said["took_ms"]);
+    say!("{:<13} {} ms", "took", said["took_ms"]);
 }

@@ -9,6 +9,7 @@ use mcp_parley_trace::{Footer, Origin, ReadOptions, TraceFile, read_file};
 use crate::cli::{Format, ReplayArgs};
 use crate::exit::{Ended, Exit, Failure};
 use crate::findings;
+use crate::say::say;
 
 pub(crate) fn run(args: &ReplayArgs) -> Ended {
     let file = read_file(&args.file, ReadOptions { allow_truncated: false }).map_err(Failure::usage)?;
@@ -26,7 +27,10 @@ pub(crate) fn run(args: &ReplayArgs) -> Ended {
         let mut judge = Judge::new();
         let header = &file.header;
         let verdicts = judge.judge(&file.recording, &header.declared, header.subject, header.transport);
-        (verdicts.finding_at(fail_on), file, String::new())
+        let again = verdicts.finding_at(fail_on);
+        // What the file says was judged by another version, perhaps.
+        let judged = Footer { rulings: verdicts.rulings(), ..footer.clone() };
+        (again, TraceFile { footer: Some(judged), ..file }, String::new())
     };
     say(args, &file, &footer, again.as_ref(), &hash)?;
     Ok(if again.is_some() { Exit::Findings } else { Exit::Fine })
@@ -50,21 +54,21 @@ fn say(
             "same_run": same,
         });
         let text = serde_json::to_string_pretty(&object).map_err(Failure::internal)?;
-        anstream::println!("{text}");
+        say!("{text}");
         return Ok(());
     }
     let footer = file.footer.clone().unwrap_or_default();
     match again {
-        None => anstream::println!("healed: nothing is broken any more"),
+        None => say!("healed: nothing is broken any more"),
         Some(finding) => {
-            anstream::println!("{}", findings::describe(finding, &file.header, &file.recording, &footer));
-            anstream::println!("{}", findings::reproduce_line(&path));
+            say!("{}", findings::describe(finding, &file.header, &file.recording, &footer));
+            say!("{}", findings::reproduce_line(&path));
         }
     }
     match (hash.is_empty(), same) {
-        (true, _) => anstream::println!("a real run, judged again from its trace"),
-        (false, true) => anstream::println!("the same run as before, hash {hash}"),
-        (false, false) => anstream::println!("another run than before: hash {hash}, was {}", before.hash),
+        (true, _) => say!("judged again from its trace"),
+        (false, true) => say!("the same run as before, hash {hash}"),
+        (false, false) => say!("another run than before: hash {hash}, was {}", before.hash),
     }
     Ok(())
 }

@@ -12,6 +12,6 @@ pub(crate) fn run(args: &ShowArgs) -> Ended {
         Shape::Text => diagram::text(&file.header, &file.recording, file.footer.as_ref()),
         Shape::Mermaid => diagram::mermaid(&file.header, &file.recording, file.footer.as_ref()),
     };
-    anstream::print!("{text}");
+    crate::say::text(format_args!("{text}"));
     Ok(Exit::Fine)
 }

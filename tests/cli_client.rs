@@ -55,6 +55,10 @@ fn a_client_that_never_starts_the_server_proves_nothing() {
     let said = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(4), "{said}");
     assert!(said.contains("modern: the client never started the server"), "{said}");
+    let complains =
+        ["--persona", "modern", "--", "sh", "-c", "echo Error: no SDK >&2; echo at x.js >&2", "{server}"];
+    let said = String::from_utf8(client(folder.path(), &complains).stdout).unwrap();
+    assert!(said.contains("it said: Error: no SDK\n"), "{said}");
 }
 
 #[test]
@@ -69,6 +73,10 @@ fn a_command_that_cannot_be_used_is_said_in_one_line() {
     refused(&["--persona", "modern", "--", "/no/such/program", "{server}"], "cannot start /no/such/program");
     refused(&["--persona", "modern", "--", "true"], "no argument {server}");
     refused(&["--persona", "nobody", "--", "true", "{server}"], "no persona named nobody");
+    let server =
+        "schema = 1\nname = \"s\"\nrole = \"server\"\nsdk = \"s\"\nversion = \"1\"\ncommand = [\"true\"]\n";
+    std::fs::write(folder.path().join("server.toml"), server).unwrap();
+    refused(&["--peer", "server.toml"], "this peer is a server");
     refused(&[], "say which client");
     refused(&["--peer", "absent.toml"], "absent.toml");
 }

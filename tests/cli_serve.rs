@@ -38,21 +38,27 @@ fn probed(exe: &str, persona: &str) -> (i32, Value) {
 
 /// Personas whose era no probe can tell, whatever their profile.
 const UNTOLD: &[&str] = &[
+    "alternating-lists",
+    "content-length",
     "disjoint",
     "error-header-mismatch",
     "error-missing-capability",
+    "exits-at-first-bytes",
     "exits-at-start",
     "foreign-id-only",
+    "fractional-code",
     "late-modern-only",
     "legacy-only-list",
     "legacy-refuses",
     "no-common-version",
+    "no-counter-offer",
     "odd-list",
     "refuses-always",
     "refuses-initialize",
     "refuses-once",
     "restarts-as-legacy",
     "silent",
+    "unended-lines",
     "unknown-result-type",
 ];
 
@@ -116,6 +122,24 @@ fn what_is_wrong_with_an_answer_is_pointed_at() {
     assert!(said["issues"][0]["at"].is_string(), "{said}");
     let ids: Vec<_> = said["violations"].as_array().unwrap().iter().map(|row| &row["id"]).collect();
     assert!(ids.contains(&&Value::from("DISC-02")), "{said}");
+}
+
+#[test]
+fn a_server_that_answers_under_another_id_or_twice_is_told_so() {
+    for (persona, id) in
+        [("other-id-type", "BASE-04"), ("foreign-id", "BASE-04"), ("answers-twice", "BASE-01")]
+    {
+        let (exit, said) = probed(EXE, persona);
+        let ids: Vec<_> = said["violations"].as_array().unwrap().iter().map(|row| &row["id"]).collect();
+        assert_eq!((exit, ids), (1, vec![&Value::from(id)]), "{persona}: {said}");
+    }
+}
+
+#[test]
+fn one_attempt_is_counted_as_one() {
+    let (_, said) = probed(EXE, "refuses-once");
+    let why = said["why"].as_str().unwrap();
+    assert!(why.ends_with("after 1 attempt"), "{why}");
 }
 
 #[test]

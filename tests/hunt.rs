@@ -167,6 +167,24 @@ fn bad_input_is_one_clear_line_and_exit_code_2() {
 }
 
 #[test]
+fn output_that_nobody_takes_is_no_bug() {
+    let list = |out: Stdio| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_mcp-parley"));
+        let output =
+            command.args(["list", "requirements"]).stdout(out).stderr(Stdio::piped()).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    assert_eq!(list(writer.into()), (Some(3), String::new()));
+    if let Ok(full) = std::fs::File::options().write(true).open("/dev/full") {
+        let (exit, said) = list(full.into());
+        assert!(exit == Some(3) && said.lines().count() == 1, "{exit:?}: {said}");
+        assert!(said.starts_with("mcp-parley: standard output cannot be written: "), "{said}");
+    }
+}
+
+#[test]
 fn the_readme_names_every_command_persona_and_mutant() {
     let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).unwrap();
     let help = String::from_utf8(parley(&["--help"]).stdout).unwrap();

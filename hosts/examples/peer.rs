@@ -228,7 +228,7 @@ async fn supervise(tag: &str) {
         prints_line: true,
         bounds: Bounds::default(),
     };
-    let driven = drive(&run, "silent".into(), std::future::pending()).await;
+    let driven = drive(&run, "silent".into(), (), std::future::pending()).await;
     println!("{driven:?}");
 }
 

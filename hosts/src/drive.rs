@@ -1,5 +1,6 @@
 //! Puts a real client on trial: starts its driver, plays the server through mock processes, records, and cleans up.
 
+use std::convert::Infallible;
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
@@ -28,6 +29,8 @@ const TERM_GRACE: Duration = Duration::from_secs(2);
 /// Mocks that outlive the driver have this long to see the end of their input.
 const MOCK_GRACE: Duration = Duration::from_secs(3);
 const STDERR_BYTES: usize = 64 << 10;
+/// A client that has not started its server by then is not starting any more, but waiting.
+const START_GRACE: Duration = Duration::from_secs(30);
 
 /// One run of a client driver.
 #[derive(Clone, Debug)]
@@ -130,7 +133,9 @@ pub enum DriveError {
     },
 }
 
-/// Runs the driver once against mocks that play `persona` (its concrete text, handed to each mock as it is).
+/// Runs the driver once against mocks that play `persona` (its concrete text, handed to each mock as it is). `start` is
+/// dropped as soon as the client has started its server: a permit, say, of which there are few, since to start is work
+/// and what follows is mostly waiting.
 ///
 /// Whatever happens, also when this future is dropped, nothing of the run is left: the driver's process group is killed, and
 /// mocks end with their connection to this process, wherever the SDK has put them. If this very process is killed, the
@@ -141,12 +146,17 @@ pub enum DriveError {
 pub async fn drive(
     run: &DriverRun,
     persona: String,
+    start: impl Sized,
     cancel: impl Future<Output = ()>,
 ) -> Result<Driven, DriveError> {
     let log = Arc::new(Log::new(run.bounds));
     let recorder = Recorder::listen(persona, Arc::clone(&log)).await.map_err(DriveError::Listen)?;
     let mut driver = Driver::start(run, recorder.address(), recorder.token())?;
-    let ended = watch(run, &log, &mut driver, cancel).await;
+    let ended = tokio::select! {
+        biased;
+        never = let_others_start(&log, start) => match never {},
+        ended = watch(run, &log, &mut driver, cancel) => ended,
+    };
     // Mocks first: those in the driver's group shall see the end of their input and not our signal.
     recorder.close(MOCK_GRACE).await;
     driver.group.kill();
@@ -158,6 +168,12 @@ pub async fn drive(
     })
     .await;
     Ok(conclude(run, &log, &driver, ended))
+}
+
+async fn let_others_start(log: &Log, start: impl Sized) -> Infallible {
+    let _ = timeout(START_GRACE, log.started()).await;
+    drop(start);
+    std::future::pending().await
 }
 
 /// What ended the watching.

@@ -40,6 +40,7 @@ pub(crate) struct Log {
     started: Instant,
     bounds: Bounds,
     stopped: Notify,
+    admitted: Notify,
 }
 
 #[derive(Debug)]
@@ -61,7 +62,7 @@ impl Log {
         let started = now();
         let inner =
             Inner { recording: Recording::new(), processes: 0, strangers: 0, stop: None, last_act: started };
-        Self { inner: Mutex::new(inner), started, bounds, stopped: Notify::new() }
+        Self { inner: Mutex::new(inner), started, bounds, stopped: Notify::new(), admitted: Notify::new() }
     }
 
     /// Adds an event with the time of now. `None`, and the run is stopped, when a bound is reached.
@@ -126,6 +127,7 @@ impl Log {
                 return None;
             }
             inner.processes += 1;
+            self.admitted.notify_one();
             inner.processes - 1
         };
         self.push(Node::Server, Channel::Process(process), Kind::Up, None, b"").map(|_| process)
@@ -141,6 +143,13 @@ impl Log {
 
     pub(crate) fn processes(&self) -> u32 {
         self.lock().processes
+    }
+
+    /// Resolves when the client has started a server.
+    pub(crate) async fn started(&self) {
+        while self.processes() == 0 {
+            self.admitted.notified().await;
+        }
     }
 
     pub(crate) fn stop(&self, stop: Stop) {

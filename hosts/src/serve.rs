@@ -234,11 +234,12 @@ impl<P: Play, W: AsyncWrite + Unpin> Stage<P, W> {
                     is_open = n > 0;
                     let bytes = chunk.get(..n).unwrap_or_default();
                     let kind = if is_open { Kind::Read } else { Kind::Eof };
-                    let cause = self.record.event(kind, None, bytes).await?;
+                    self.record.post(kind, None, bytes).await?;
                     if !is_open && let Ok(signal) = timeout(LINGER, &mut stop).await {
                         self.record.event(Kind::Signal(signal), None, b"").await?;
                         return Ok(ServeEnd::Stopped(signal));
                     }
+                    let cause = self.record.recorded().await?;
                     self.input(if is_open { PlayInput::Bytes(bytes) } else { PlayInput::Eof }, cause)?;
                 }
                 () = wake(wake_at), if self.is_heard_out => self.input(PlayInput::Timeout, None)?,
@@ -253,7 +254,7 @@ impl<P: Play, W: AsyncWrite + Unpin> Stage<P, W> {
         {
             let n = read.unwrap_or(0);
             let kind = if n > 0 { Kind::Read } else { Kind::Eof };
-            self.record.event(kind, None, chunk.get(..n).unwrap_or_default()).await?;
+            self.record.post(kind, None, chunk.get(..n).unwrap_or_default()).await?;
             if n == 0 {
                 break;
             }

@@ -7,6 +7,7 @@ mod processes;
 
 use std::future::pending;
 use std::process::{Command, Stdio};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use mcp_parley_hosts::{Bounds, DriveError, Driven, DriverRun, RunEnd, drive, stuck_after};
@@ -31,7 +32,7 @@ fn run(behaviour: &str, tag: &str) -> DriverRun {
 /// Runs it, and sees that nothing is left the moment it returns.
 async fn driven(behaviour: &str, persona: &str) -> Driven {
     let tag = tag(&format!("{behaviour}-{persona}"));
-    let driven = drive(&run(behaviour, &tag), persona.into(), pending()).await.unwrap();
+    let driven = drive(&run(behaviour, &tag), persona.into(), (), pending()).await.unwrap();
     assert_eq!(running(&tag), Vec::<String>::new());
     assert_eq!(driven.recording.events().last().unwrap().kind, Kind::End(driven.end.is_complete()));
     driven
@@ -103,7 +104,7 @@ async fn floods_end_the_run_with_a_reason() {
     let tag = tag("many");
     let mut many = run("many", &tag);
     many.bounds.processes = 3;
-    let many = drive(&many, "answers".into(), pending()).await.unwrap();
+    let many = drive(&many, "answers".into(), (), pending()).await.unwrap();
     assert_eq!(many.end, RunEnd::Flood("more than 3 processes were started".into()));
     assert_none_left(&tag, Duration::ZERO);
 }
@@ -129,12 +130,12 @@ async fn any_program_can_be_the_client() {
     let tag = tag("any-program");
     let mut any = run("crashes", &tag);
     any.prints_line = false;
-    assert_eq!(drive(&any, "answers".into(), pending()).await.unwrap().end, RunEnd::NeverConnected);
+    assert_eq!(drive(&any, "answers".into(), (), pending()).await.unwrap().end, RunEnd::NeverConnected);
     let mut any = run("garbage", &tag);
     any.command =
         vec!["sh".into(), "-c".into(), "\"$@\" < /dev/null; exit 5".into(), "sh".into(), "{server}".into()];
     any.prints_line = false;
-    let done = drive(&any, "answers".into(), pending()).await.unwrap();
+    let done = drive(&any, "answers".into(), (), pending()).await.unwrap();
     assert_eq!(done.end, RunEnd::Done);
     assert_eq!(kinds(&done.recording, Node::Server), [Kind::Up, Kind::Eof, Kind::Exit(0)]);
 }
@@ -152,7 +153,7 @@ async fn silence_counts_as_stuck_and_a_client_that_never_came_does_not() {
     let tag = tag("stuck");
     let mut stuck = run("hangs", &tag);
     stuck.stuck_after = Duration::from_millis(700);
-    let stuck = drive(&stuck, "answers".into(), pending()).await.unwrap();
+    let stuck = drive(&stuck, "answers".into(), (), pending()).await.unwrap();
     assert_eq!(stuck.end, RunEnd::Stuck);
     assert!(kinds(&stuck.recording, Node::Harness).contains(&Kind::Stuck));
     assert_none_left(&tag, Duration::ZERO);
@@ -162,8 +163,38 @@ async fn silence_counts_as_stuck_and_a_client_that_never_came_does_not() {
     let mut never = run("hangs", &tag);
     never.command = vec!["sh".into(), "-c".into(), "sleep 100".into(), "{server}".into()];
     never.stuck_after = Duration::from_millis(100);
-    assert_eq!(drive(&never, "answers".into(), pending()).await.unwrap().end, RunEnd::NeverConnected);
+    assert_eq!(drive(&never, "answers".into(), (), pending()).await.unwrap().end, RunEnd::NeverConnected);
     assert_none_left(&tag, Duration::ZERO);
+}
+
+#[tokio::test]
+async fn others_may_start_once_the_client_has_started_its_server_and_not_before() {
+    let held = |start: &Weak<()>| start.strong_count() > 0;
+    let (tag, start) = (tag("starts"), Arc::new(()));
+    let (run, freed) = (run("hangs", &tag), Arc::downgrade(&start));
+    let waiting = async {
+        while held(&freed) {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        running(&tag).len()
+    };
+    let here = tokio::select! {
+        run = drive(&run, "answers".into(), start, pending()) => panic!("{run:?}"),
+        here = waiting => here,
+    };
+    assert_eq!(here, 2, "the driver and its mock go on");
+
+    let (mut never, start) = (run.clone(), Arc::new(()));
+    never.command = vec!["sh".into(), "-c".into(), "sleep 100".into(), "{server}".into()];
+    let freed = Arc::downgrade(&start);
+    let looking = async {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        assert!(held(&freed));
+    };
+    tokio::select! {
+        run = drive(&never, "answers".into(), start, pending()) => panic!("{run:?}"),
+        () = looking => {}
+    }
 }
 
 #[tokio::test]
@@ -171,13 +202,13 @@ async fn cancelled_or_dropped_run_leaves_nothing() {
     let cancelled = tag("cancelled");
     let cancel = tokio::time::sleep(Duration::from_millis(500));
     let run_of = |tag: &str| run("hangs", tag);
-    let done = drive(&run_of(&cancelled), "silent".into(), cancel).await.unwrap();
+    let done = drive(&run_of(&cancelled), "silent".into(), (), cancel).await.unwrap();
     assert_eq!(done.end, RunEnd::Cancelled);
     assert_none_left(&cancelled, Duration::ZERO);
 
     let dropped = tag("dropped");
     let run = run_of(&dropped);
-    let running_on = drive(&run, "silent".into(), pending());
+    let running_on = drive(&run, "silent".into(), (), pending());
     assert!(tokio::time::timeout(Duration::from_millis(500), running_on).await.is_err());
     // What was dropped is ended by the runtime, so it must run.
     tokio::time::sleep(Duration::from_millis(500)).await;
@@ -203,10 +234,10 @@ async fn killing_the_supervisor_leaves_nothing() {
 async fn run_that_cannot_begin_says_why() {
     let mut none = run("asks", "x");
     none.command = vec!["/no/such/program".into(), "{server}".into()];
-    let error = drive(&none, String::new(), pending()).await.unwrap_err();
+    let error = drive(&none, String::new(), (), pending()).await.unwrap_err();
     assert!(error.to_string().starts_with("cannot start /no/such/program: "), "{error}");
     none.command.pop();
-    assert!(matches!(drive(&none, String::new(), pending()).await, Err(DriveError::NoServer)));
+    assert!(matches!(drive(&none, String::new(), (), pending()).await, Err(DriveError::NoServer)));
     none.command.clear();
-    assert!(matches!(drive(&none, String::new(), pending()).await, Err(DriveError::NoCommand)));
+    assert!(matches!(drive(&none, String::new(), (), pending()).await, Err(DriveError::NoCommand)));
 }

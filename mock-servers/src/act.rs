@@ -21,6 +21,15 @@ pub(crate) enum Answer {
     Doc(Doc),
 }
 
+/// What an answer is for.
+#[derive(Debug)]
+pub(crate) struct Asked<'a> {
+    /// The request's id; `None` for a notification, which only a line answers.
+    pub(crate) id: Option<Id<'a>>,
+    /// The number of the message in its process, from 1.
+    pub(crate) number: u32,
+}
+
 /// The id of an answer that names a request which nobody sent.
 const FOREIGN_ID: &str = "\"nobody-asked\"";
 
@@ -38,17 +47,17 @@ impl Answer {
         }
     }
 
-    /// Replaces and edits the answer. `id` is the request's, `None` for a notification, which only a line answers.
-    pub(crate) fn acted_on(self, act: &Act, id: Option<&Id<'_>>) -> Self {
-        let answer = self.replaced(act, id).edited(act, id).padded(act);
+    /// Replaces and edits the answer.
+    pub(crate) fn acted_on(self, act: &Act, asked: &Asked<'_>) -> Self {
+        let answer = self.replaced(act, asked).edited(act, asked).padded(act);
         if act.silence { Self::None } else { answer }
     }
 
-    fn replaced(self, act: &Act, id: Option<&Id<'_>>) -> Self {
+    fn replaced(self, act: &Act, asked: &Asked<'_>) -> Self {
         if let Some(line) = &act.line {
-            return Self::Line(line_for(line, id));
+            return Self::Line(text_for(line, asked));
         }
-        let Some(id) = id else { return self };
+        let Some(id) = &asked.id else { return self };
         let mut outcome = Vec::new();
         if let Some(result) = &act.result {
             outcome.push(("result".to_owned(), Doc::from_value(result)));
@@ -70,7 +79,7 @@ impl Answer {
         Self::Doc(Doc::Object(members))
     }
 
-    fn edited(self, act: &Act, id: Option<&Id<'_>>) -> Self {
+    fn edited(self, act: &Act, asked: &Asked<'_>) -> Self {
         let none = act.omit.is_empty() && act.set.is_empty() && act.rename.is_empty();
         if none && act.retype.is_empty() && act.double.is_empty() && act.id.is_none() {
             return self;
@@ -83,7 +92,7 @@ impl Answer {
             },
             Self::None => return Self::None,
         };
-        edit(act, id, &mut doc);
+        edit(act, asked, &mut doc);
         Self::Doc(doc)
     }
 
@@ -98,26 +107,24 @@ impl Answer {
     }
 }
 
-/// Stands for the request's id in the text of a line.
-const ID: &str = "$id";
-
-/// The bytes of a line that is written because of a request with this id.
-pub(crate) fn line_for(line: &Text, id: Option<&Id<'_>>) -> Vec<u8> {
-    match line {
-        Text::Plain(text) if text.contains(ID) => {
-            text.replace(ID, &id.map_or_else(|| "null".into(), id_text)).into_bytes()
+/// The bytes of a text of persona data: `$id` and `$number` stand for what is known of the message that it is written for.
+pub(crate) fn text_for(text: &Text, asked: &Asked<'_>) -> Vec<u8> {
+    match text {
+        Text::Plain(text) if text.contains('$') => {
+            let id = asked.id.as_ref().map_or_else(|| "null".into(), id_text);
+            text.replace("$id", &id).replace("$number", &asked.number.to_string()).into_bytes()
         }
-        _ => line.bytes(),
+        _ => text.bytes(),
     }
 }
 
-fn edit(act: &Act, id: Option<&Id<'_>>, doc: &mut Doc) {
+fn edit(act: &Act, asked: &Asked<'_>, doc: &mut Doc) {
     for place in &act.omit {
         doc.omit(place);
     }
     for set in &act.set {
         let value = match (&set.raw, &set.to) {
-            (Some(raw), _) => Doc::Raw(raw.bytes()),
+            (Some(raw), _) => Doc::Raw(text_for(raw, asked)),
             (None, Some(value)) => Doc::from_value(value),
             (None, None) => Doc::null(),
         };
@@ -141,7 +148,7 @@ fn edit(act: &Act, id: Option<&Id<'_>>, doc: &mut Doc) {
         Some(IdForm::Null) => doc.set("/id", Doc::null()),
         Some(IdForm::Foreign) => doc.set("/id", Doc::raw(FOREIGN_ID)),
         Some(IdForm::Constant(value)) => doc.set("/id", Doc::from_value(value)),
-        Some(IdForm::OtherType) => doc.set("/id", Doc::raw(other_type(id))),
+        Some(IdForm::OtherType) => doc.set("/id", Doc::raw(other_type(asked.id.as_ref()))),
     }
 }
 

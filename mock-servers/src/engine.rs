@@ -4,13 +4,13 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use mcp_parley_negotiation::Time;
-use mcp_parley_negotiation::envelope::{Id, Message, read_message};
+use mcp_parley_negotiation::envelope::{Message, read_message};
 use mcp_parley_negotiation::gate::{Gate, GateDeviations, GateInput, GateOutput, Prepared};
 use mcp_parley_negotiation::issue::IssueSink;
 use mcp_parley_negotiation::limits::Limits;
 use mcp_parley_negotiation::lines::{Line, Lines};
 
-use crate::act::{Answer, line_for};
+use crate::act::{Answer, Asked, text_for};
 use crate::persona::{Act, ExitAct, Moment, Profile};
 use crate::pipe::{self, Pipe};
 use crate::played::Played;
@@ -257,31 +257,32 @@ impl Server {
         let bit = self.played.bit(&method);
         let waits_for = |moment| move |held: &Held, _| held.until & bit != 0 && held.moment == moment;
         self.release(waits_for(Moment::Before));
-        self.answer(input, text, &method, id.as_ref());
+        let asked = Asked { id, number: self.heard.count() };
+        self.answer(input, text, &method, &asked);
         self.heard.see(bit);
         if !self.pipe.is_ending() {
             self.release(waits_for(Moment::After));
         }
     }
 
-    fn answer(&mut self, input: GateInput<'_>, text: &[u8], method: &str, id: Option<&Id<'_>>) {
+    fn answer(&mut self, input: GateInput<'_>, text: &[u8], method: &str, asked: &Asked<'_>) {
         let played = Arc::clone(&self.played);
         let fitting = self.heard.fitting(&played, text, method);
         let own = match self.profile {
             Profile::Silent => Answer::None,
-            Profile::Exiting if fitting.is_empty() && id.is_some() && !self.knows(method) => {
+            Profile::Exiting if fitting.is_empty() && asked.id.is_some() && !self.knows(method) => {
                 return self.pipe.end(ServerOutput::Exit(UNKNOWN_REQUEST_EXIT));
             }
             _ => self.gate_answer(input).map_or(Answer::None, Answer::Line),
         };
-        let answer = fitting.iter().fold(own, |answer, act| answer.acted_on(act, id)).into_line();
-        fitting.iter().flat_map(|act| &act.stderr).for_each(|line| self.pipe.stderr(&line.bytes()));
+        let answer = fitting.iter().fold(own, |answer, act| answer.acted_on(act, asked)).into_line();
+        fitting.iter().flat_map(|act| &act.stderr).for_each(|line| self.pipe.stderr(&text_for(line, asked)));
         let leaves =
             |moment| fitting.iter().filter_map(|act| act.exit).find(move |exit| exit.moment == moment);
         if let Some(exit) = leaves(Moment::Before) {
             return self.pipe.end(exit_output(exit));
         }
-        self.deliver(&fitting, answer, id);
+        self.deliver(&fitting, answer, asked);
         if fitting.iter().any(|act| act.close) {
             self.pipe.close();
         }
@@ -291,10 +292,10 @@ impl Server {
     }
 
     /// Writes the answer with the lines around it, now or later.
-    fn deliver(&mut self, fitting: &[&Act], answer: Option<Vec<u8>>, id: Option<&Id<'_>>) {
-        fitting.iter().flat_map(|act| &act.before).for_each(|line| self.write_line(&line_for(line, id)));
+    fn deliver(&mut self, fitting: &[&Act], answer: Option<Vec<u8>>, asked: &Asked<'_>) {
+        fitting.iter().flat_map(|act| &act.before).for_each(|line| self.write_line(&text_for(line, asked)));
         let twice = answer.as_ref().filter(|_| fitting.iter().any(|act| act.twice)).cloned();
-        let behind = fitting.iter().flat_map(|act| &act.behind).map(|line| line_for(line, id));
+        let behind = fitting.iter().flat_map(|act| &act.behind).map(|line| text_for(line, asked));
         let delay_ms = fitting.iter().filter_map(|act| act.delay_ms).max();
         let waits = fitting.iter().find_map(|act| act.until.as_deref().map(|until| (until, act.until_order)));
         let at = delay_ms.map(|ms| self.now.plus_us(ms.saturating_mul(1000)));

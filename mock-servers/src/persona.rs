@@ -147,7 +147,8 @@ pub struct Act {
     /// The answer is this result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<Value>,
-    /// The answer is this line. In the text of lines, `$id` stands for the request's id as it was written, or for `null`.
+    /// The answer is this line. In all texts of an act, `$id` stands for the request's id, `null` where it has none, and
+    /// `$number` for the number of the message in its process, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<Text>,
     /// These places are taken out of the answer (JSON pointers).

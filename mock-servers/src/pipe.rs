@@ -36,7 +36,8 @@ impl Pipe {
     /// As new, in the memory of before.
     pub(crate) fn renew(&mut self) {
         self.drop_rest();
-        (self.free_at, self.marked, self.closed, self.ending) = (Time::ZERO, false, false, false);
+        let (steps, bytes) = (std::mem::take(&mut self.steps), std::mem::take(&mut self.bytes));
+        *self = Self { steps, bytes, ..Self::default() };
     }
 
     /// A line on standard output, framed as the wire says. Nobody can read it once that is closed.

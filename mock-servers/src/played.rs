@@ -7,7 +7,8 @@ use mcp_parley_negotiation::version::{Era, ProtocolVersion};
 use serde_json::Value;
 use thiserror::Error;
 
-use crate::persona::{Persona, PolicyTable, Profile, Quirk};
+use crate::persona::{Act, Persona, PolicyTable, Profile, Quirk};
+use crate::text::Text;
 use crate::validate;
 use crate::wire::Wire;
 
@@ -20,6 +21,7 @@ pub struct Played {
     watched: Vec<String>,
     /// How processes write that the persona's wire is not for.
     plain: Wire,
+    heavy: bool,
 }
 
 /// A persona cannot be played.
@@ -69,7 +71,8 @@ impl Played {
         if watched.len() > 64 {
             return Err(PlayedError::TooManyMethods);
         }
-        Ok(Self { persona, gates, watched, plain: Wire::default() })
+        let heavy = is_heavy(&persona);
+        Ok(Self { persona, gates, watched, plain: Wire::default(), heavy })
     }
 
     /// The persona.
@@ -95,9 +98,28 @@ impl Played {
         if wire.processes.is_some_and(|first| process >= first) { &self.plain } else { wire }
     }
 
+    /// True if one message can make it write more than most processes write in their life.
+    pub fn is_heavy(&self) -> bool {
+        self.heavy
+    }
+
     pub(crate) fn bit(&self, method: &str) -> u64 {
         self.watched.iter().position(|name| name == method).map_or(0, |at| 1 << at)
     }
+}
+
+fn is_heavy(persona: &Persona) -> bool {
+    const HEAVY: usize = 1 << 16;
+    let long = |texts: &[Text]| texts.iter().any(|text| text.size() > HEAVY);
+    let act = |act: &Act| {
+        let raw = act.set.iter().filter_map(|set| set.raw.as_ref());
+        let lines = [act.line.as_slice(), &act.before, &act.behind, &act.stderr];
+        lines.into_iter().chain(raw.map(std::slice::from_ref)).any(long)
+            || act.pad_bytes.is_some_and(|size| size as usize > HEAVY)
+    };
+    long(&persona.wire.banner)
+        || long(&persona.wire.stderr)
+        || persona.quirks.iter().any(|quirk| act(&quirk.act))
 }
 
 fn watched_by(quirk: &Quirk) -> impl Iterator<Item = &String> {

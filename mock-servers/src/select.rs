@@ -13,6 +13,7 @@ use crate::played::Played;
 pub(crate) struct Heard {
     /// Of the process, counted from 1.
     number: u32,
+    messages: u32,
     /// How often each quirk's selector fitted.
     fitted: Vec<u32>,
     /// Which watched methods were received, by bit.
@@ -21,14 +22,21 @@ pub(crate) struct Heard {
 
 impl Heard {
     pub(crate) fn nothing(played: &Played, number: u32) -> Self {
-        Self { number, fitted: vec![0; played.persona().quirks.len()], seen: 0 }
+        Self { number, messages: 0, fitted: vec![0; played.persona().quirks.len()], seen: 0 }
+    }
+
+    /// Counts a message: its number in the process, from 1.
+    pub(crate) fn count(&mut self) -> u32 {
+        self.messages = self.messages.saturating_add(1);
+        self.messages
     }
 
     /// As [`Heard::nothing`], in the memory of before.
     pub(crate) fn renew(&mut self, played: &Played, number: u32) {
-        (self.number, self.seen) = (number, 0);
-        self.fitted.clear();
-        self.fitted.resize(played.persona().quirks.len(), 0);
+        let mut fitted = std::mem::take(&mut self.fitted);
+        fitted.clear();
+        fitted.resize(played.persona().quirks.len(), 0);
+        *self = Self { number, messages: 0, fitted, seen: 0 };
     }
 
     pub(crate) fn see(&mut self, bit: u64) {

@@ -50,14 +50,21 @@ impl Text {
         }
     }
 
+    /// How many bytes it is at the most.
+    pub(crate) fn size(&self) -> usize {
+        match self {
+            Self::Plain(text) | Self::Hex(text) => text.len(),
+            Self::Repeat { text, times } => text.len().saturating_mul(*times as usize),
+        }
+    }
+
     /// What is allowed, if it is not.
     pub(crate) fn check(&self) -> Result<(), &'static str> {
-        let length = match self {
-            Self::Plain(text) => text.len(),
-            Self::Hex(digits) => unhex(digits).ok_or("`hex` takes pairs of hexadecimal digits")?.len(),
-            Self::Repeat { text, times } => text.len().saturating_mul(*times as usize),
-        };
-        if length > LONGEST { Err("at most 16777216 bytes (16 MiB)") } else { Ok(()) }
+        match self {
+            Self::Hex(digits) if unhex(digits).is_none() => Err("`hex` takes pairs of hexadecimal digits"),
+            _ if self.size() > LONGEST => Err("at most 16777216 bytes (16 MiB)"),
+            _ => Ok(()),
+        }
     }
 }
 

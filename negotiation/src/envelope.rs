@@ -69,7 +69,7 @@ pub enum Outcome<'a> {
     Result(Raw<'a>),
     /// `error`, an object with an integer code; a missing or odd message is an issue and no more.
     Error(ErrorObject<'a>),
-    /// It can only be meant as a response and cannot be read as one: both `result` and `error` or, beside an `id`, neither;
+    /// It can only be meant as a response and cannot be read as one: both `result` and `error` or, beside `jsonrpc` and `id`, neither;
     /// `error: null`, a code that is no integer, a result that is no object, `jsonrpc` that is not "2.0", a `method` besides.
     /// The issues say which (AMB-04).
     Broken,
@@ -119,6 +119,7 @@ fn read_object<'a>(
         None => examiner.pick(object, names),
     };
     let jsonrpc = examiner.required(jsonrpc, object, IssueId::JsonrpcMissing);
+    let is_meant = jsonrpc.is_some() && id.is_some();
     let is_right = |version: Raw<'_>| version.as_str().is_some_and(|version| version.eq_str("2.0"));
     let jsonrpc = examiner.checked(jsonrpc, is_right, IssueId::JsonrpcWrong);
     let (id_raw, id) = (id, read_id(id, limits, examiner));
@@ -136,9 +137,9 @@ fn read_object<'a>(
             (Some(_), None) => Message::NotAMessage,
             (None, None) => {
                 examiner.issue(IssueId::NeitherResultNorError, object);
-                // With an id it can only be meant as a response; without one it is nothing.
+                // With an id it can only be meant as a response; a line of a log may have one, but no `jsonrpc`.
                 let broken = Message::Response(Response { id, outcome: Outcome::Broken });
-                if id_raw.is_some() { broken } else { Message::NotAMessage }
+                if is_meant { broken } else { Message::NotAMessage }
             }
         };
     };

@@ -1,4 +1,4 @@
-//! Bounds on what is read, decided once. Each has a row in `docs/architecture.md`.
+//! Bounds on what is read, decided once. Each has a row in `docs/limits.md`, with its case.
 
 /// Bounds on one message and one stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -158,7 +158,9 @@ pub fn write_request_meta(
     out.push(b'}');
 }
 
+/// One of the keys above, none of which needs an escape.
 fn write_key(out: &mut Vec<u8>, key: &str) {
-    write_string(out, key);
-    out.push(b':');
+    out.push(b'"');
+    out.extend_from_slice(key.as_bytes());
+    out.extend_from_slice(b"\":");
 }

@@ -6,6 +6,7 @@ use mcp_parley_negotiation::issue::{IssueId, IssueSink};
 use mcp_parley_negotiation::json::{Kind, Number, Raw, check, pointer_at, write_string};
 use mcp_parley_negotiation::limits::Limits;
 use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
@@ -104,72 +105,149 @@ fn assert_same(ours: Raw<'_>, theirs: &Value) {
     }
 }
 
+/// The reader on trial: what it says of a text, and where it stops.
+type Reader = fn(&[u8]) -> (Option<Raw<'_>>, IssueSink);
+
+fn same_values(read: Reader, text: &str) -> Result<(), TestCaseError> {
+    // serde_json refuses numbers beyond f64, which are JSON.
+    if let Ok(value) = serde_json::from_str::<Value>(text) {
+        assert_same(read(text.as_bytes()).0.unwrap(), &value);
+    }
+    Ok(())
+}
+
+fn same_texts(read: Reader, bytes: &[u8]) -> Result<(), TestCaseError> {
+    let (value, issues) = read(bytes);
+    let theirs =
+        std::str::from_utf8(bytes).is_ok_and(|text| serde_json::from_str::<IgnoredAny>(text).is_ok());
+    prop_assert_eq!(value.is_some(), theirs, "{:?} {:?}", String::from_utf8_lossy(bytes), issues.issues());
+    Ok(())
+}
+
+/// Up to the reported byte the text can still become JSON; with it, it cannot.
+fn first_misfit(read: Reader, bytes: &[u8]) -> Result<(), TestCaseError> {
+    let (value, issues) = read(bytes);
+    let last = issues.issues().last().copied();
+    let Some(issue) = last.filter(|issue| value.is_none() && issue.id == IssueId::NotJson) else {
+        return Ok(());
+    };
+    let at = issue.offset as usize;
+    let before = bytes[..at].strip_suffix(b"\r").unwrap_or(&bytes[..at]);
+    let ends = |text: &[u8]| serde_json::from_slice::<IgnoredAny>(text).err().is_none_or(|why| why.is_eof());
+    // serde_json does not say of a number that its text ends in the middle of it, and of an escape it always does.
+    let could = |text: &[u8]| ends(text) || ends(&[text, b"0"].concat());
+    let cannot = |text: &[u8]| !ends(&[text, b"    "].concat());
+    prop_assert!(could(before), "{:?} at {}", String::from_utf8_lossy(bytes), at);
+    if let Some(with) = bytes.get(..at + 1).filter(|with| std::str::from_utf8(with).is_ok()) {
+        prop_assert!(cannot(with), "{:?} at {}", String::from_utf8_lossy(bytes), at);
+    }
+    Ok(())
+}
+
+fn pointed_at(pointer_at: fn(&[u8], usize) -> String, text: &str) -> Result<(), TestCaseError> {
+    fn walk(pointer_at: fn(&[u8], usize) -> String, base: &[u8], value: Raw<'_>, tree: &Value) {
+        let pointer = pointer_at(base, value.offset_in(base));
+        assert_same(value, tree.pointer(&pointer).unwrap());
+        assert!(base[value.offset_in(base)..].starts_with(value.text().as_bytes()));
+        value.elements().for_each(|value| walk(pointer_at, base, value, tree));
+        // Of duplicates serde_json knows the last only.
+        let last = |key: &str| value.get(key);
+        let members = value.members().filter(|(key, value)| last(&key.decode()) == Some(*value));
+        members.for_each(|(_, value)| walk(pointer_at, base, value, tree));
+    }
+    if let Ok(tree) = serde_json::from_str::<Value>(text) {
+        walk(pointer_at, text.as_bytes(), raw(text), &tree);
+    }
+    Ok(())
+}
+
+fn answered(read: Reader, bytes: &[u8], offset: usize) -> Result<(), TestCaseError> {
+    let (value, issues) = read(bytes);
+    prop_assert!(value.is_some() || issues.count() > 0);
+    pointer_at(bytes, offset);
+    Ok(())
+}
+
+fn reads_back(write_string: fn(&mut Vec<u8>, &str), text: &str) -> Result<(), TestCaseError> {
+    let mut out = Vec::new();
+    write_string(&mut out, text);
+    let (value, issues) = read(&out);
+    prop_assert_eq!(issues.count(), 0);
+    let value = value.unwrap().as_str().unwrap();
+    prop_assert_eq!(&*value.decode(), text);
+    prop_assert_eq!(serde_json::from_slice::<String>(&out).unwrap(), text);
+    Ok(())
+}
+
+fn any_bytes() -> impl Strategy<Value = Vec<u8>> {
+    prop::collection::vec(any::<u8>(), 0..200)
+}
+
 proptest! {
     #[test]
     fn generated_json_has_the_values_that_serde_json_finds(text in texts()) {
-        // It refuses numbers beyond f64, which are JSON.
-        if let Ok(value) = serde_json::from_str::<Value>(&text) {
-            assert_same(raw(&text), &value);
-        }
+        same_values(read, &text)?;
     }
 
     #[test]
     fn the_same_texts_are_json(bytes in broken()) {
-        let (value, issues) = read(&bytes);
-        let theirs = std::str::from_utf8(&bytes).is_ok_and(|text| serde_json::from_str::<IgnoredAny>(text).is_ok());
-        prop_assert_eq!(value.is_some(), theirs, "{:?} {:?}", String::from_utf8_lossy(&bytes), issues.issues());
+        same_texts(read, &bytes)?;
     }
 
-    /// Up to the reported byte the text can still become JSON; with it, it cannot.
     #[test]
     fn the_first_byte_that_does_not_fit(bytes in broken()) {
-        let (value, issues) = read(&bytes);
-        let last = issues.issues().last().copied();
-        let Some(issue) = last.filter(|issue| value.is_none() && issue.id == IssueId::NotJson) else { return Ok(()) };
-        let at = issue.offset as usize;
-        let before = bytes[..at].strip_suffix(b"\r").unwrap_or(&bytes[..at]);
-        let (complete, issues) = read(before);
-        let at_its_end = issues.issues().last().is_some_and(|found| found.offset as usize >= before.len());
-        prop_assert!(complete.is_some() || at_its_end, "{:?}", String::from_utf8_lossy(&bytes));
-        if let Some(with) = bytes.get(..at + 1).filter(|with| std::str::from_utf8(with).is_ok()) {
-            prop_assert!(read(with).1.issues().contains(&issue), "{:?}", String::from_utf8_lossy(&bytes));
-        }
+        first_misfit(read, &bytes)?;
     }
 
     #[test]
     fn every_value_is_where_its_pointer_says(text in texts()) {
-        fn walk(base: &[u8], value: Raw<'_>, tree: &Value) {
-            let pointer = pointer_at(base, value.offset_in(base));
-            assert_same(value, tree.pointer(&pointer).unwrap());
-            assert!(base[value.offset_in(base)..].starts_with(value.text().as_bytes()));
-            value.elements().for_each(|value| walk(base, value, tree));
-            // Of duplicates serde_json knows the last only.
-            let last = |key: &str| value.get(key);
-            let members = value.members().filter(|(key, value)| last(&key.decode()) == Some(*value));
-            members.for_each(|(_, value)| walk(base, value, tree));
-        }
-        if let Ok(tree) = serde_json::from_str::<Value>(&text) {
-            walk(text.as_bytes(), raw(&text), &tree);
-        }
+        pointed_at(pointer_at, &text)?;
     }
 
     #[test]
-    fn any_bytes_have_an_answer(bytes in prop::collection::vec(any::<u8>(), 0..200), offset in 0..300_usize) {
-        let (value, issues) = read(&bytes);
-        prop_assert!(value.is_some() || issues.count() > 0);
-        pointer_at(&bytes, offset);
+    fn any_bytes_have_an_answer(bytes in any_bytes(), offset in 0..300_usize) {
+        answered(read, &bytes, offset)?;
     }
 
     #[test]
     fn a_written_string_reads_back(text in any::<String>()) {
-        let mut out = Vec::new();
-        write_string(&mut out, &text);
-        let (value, issues) = read(&out);
-        prop_assert_eq!(issues.count(), 0);
-        let value = value.unwrap().as_str().unwrap();
-        prop_assert_eq!(&*value.decode(), &text);
-        prop_assert_eq!(serde_json::from_slice::<String>(&out).unwrap(), text);
+        reads_back(write_string, &text)?;
     }
+}
+
+#[track_caller]
+fn fails<S: Strategy>(inputs: S, property: impl Fn(S::Value) -> Result<(), TestCaseError>) {
+    let config = ProptestConfig { max_shrink_iters: 0, ..ProptestConfig::default() };
+    TestRunner::new(config).run(&inputs, property).unwrap_err();
+}
+
+#[test]
+fn a_reader_that_errs_is_noticed_by_every_property() {
+    let one_value_less: Reader = |text| {
+        let (value, issues) = read(text);
+        (value.map(|value| value.elements().next().unwrap_or(value)), issues)
+    };
+    fails(texts(), |text| same_values(one_value_less, &text));
+    let lenient: Reader = |text| match read(text) {
+        (None, _) => read(text.split_last().map_or(text, |(_, rest)| rest)),
+        read => read,
+    };
+    fails(broken(), |bytes| same_texts(lenient, &bytes));
+    fn at(text: &[u8], offset: usize) -> (Option<Raw<'_>>, IssueSink) {
+        let mut issues = IssueSink::new();
+        let value = read(text).0;
+        if value.is_none() {
+            issues.push(IssueId::NotJson, offset);
+        }
+        (value, issues)
+    }
+    fails(broken(), |bytes| first_misfit(|text| at(text, 0), &bytes));
+    fails(broken(), |bytes| first_misfit(|text| at(text, text.len()), &bytes));
+    fails(texts(), |text| pointed_at(|_, _| String::new(), &text));
+    let silent: Reader = |text| (read(text).0, IssueSink::new());
+    fails(any_bytes(), |bytes| answered(silent, &bytes, 0));
+    let unescaped = |out: &mut Vec<u8>, text: &str| out.extend(format!("\"{text}\"").bytes());
+    fails(any::<String>(), |text| reads_back(unescaped, &text));
 }
 
 #[test]

@@ -3,11 +3,14 @@
 use mcp_parley_negotiation::limits::Limits;
 use mcp_parley_negotiation::lines::{Line, Lines};
 use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
 
 const LIMITS: Limits = Limits { message_bytes: 8, ..Limits::DEFAULT };
 
 /// The lines (`None` for one that was too long) and what came after the last newline.
-fn read(bytes: &[u8], cuts: &[usize]) -> (Vec<Option<Vec<u8>>>, Vec<u8>) {
+type Read = (Vec<Option<Vec<u8>>>, Vec<u8>);
+
+fn read(bytes: &[u8], cuts: &[usize]) -> Read {
     let (mut lines, mut found) = (Lines::new(), Vec::new());
     let mut start = 0;
     for cut in cuts.iter().copied().chain([bytes.len()]) {
@@ -27,7 +30,7 @@ fn read(bytes: &[u8], cuts: &[usize]) -> (Vec<Option<Vec<u8>>>, Vec<u8>) {
 }
 
 /// The same, from the whole at once.
-fn expected(bytes: &[u8]) -> (Vec<Option<Vec<u8>>>, Vec<u8>) {
+fn expected(bytes: &[u8]) -> Read {
     let mut parts: Vec<_> = bytes.split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
     let rest = parts.pop().unwrap_or_default();
     let fits = |line: &Vec<u8>| line.len() <= LIMITS.message_bytes;
@@ -39,18 +42,42 @@ fn expected(bytes: &[u8]) -> (Vec<Option<Vec<u8>>>, Vec<u8>) {
     (lines, Vec::new())
 }
 
+fn inputs() -> impl Strategy<Value = (Vec<u8>, Vec<usize>)> {
+    let bytes = prop::collection::vec(prop::sample::select(b"aab\r\n\xff".as_slice()), 0..80);
+    let cuts = prop::collection::vec(0..80_usize, 0..10);
+    (
+        bytes,
+        cuts.prop_map(|mut cuts| {
+            cuts.sort_unstable();
+            cuts
+        }),
+    )
+}
+
+fn cuts_do_not_matter(
+    read: impl Fn(&[u8], &[usize]) -> Read,
+    (bytes, cuts): &(Vec<u8>, Vec<usize>),
+) -> Result<(), TestCaseError> {
+    prop_assert_eq!(read(bytes, cuts), expected(bytes));
+    let every_byte: Vec<_> = (0..bytes.len()).collect();
+    prop_assert_eq!(read(bytes, &every_byte), expected(bytes));
+    Ok(())
+}
+
 proptest! {
     #[test]
-    fn any_cut_gives_the_same_lines(
-        bytes in prop::collection::vec(prop::sample::select(b"aab\r\n\xff".as_slice()), 0..80),
-        cuts in prop::collection::vec(0..80_usize, 0..10),
-    ) {
-        let mut cuts = cuts;
-        cuts.sort_unstable();
-        prop_assert_eq!(read(&bytes, &cuts), expected(&bytes));
-        let every_byte: Vec<_> = (0..bytes.len()).collect();
-        prop_assert_eq!(read(&bytes, &every_byte), expected(&bytes));
+    fn any_cut_gives_the_same_lines(input in inputs()) {
+        cuts_do_not_matter(read, &input)?;
     }
+}
+
+#[test]
+fn a_reader_that_forgets_between_chunks_is_noticed() {
+    let forgetful = |bytes: &[u8], cuts: &[usize]| match cuts.first() {
+        Some(first) => read(bytes.get(*first..).unwrap_or_default(), &[]),
+        None => read(bytes, cuts),
+    };
+    TestRunner::default().run(&inputs(), |input| cuts_do_not_matter(forgetful, &input)).unwrap_err();
 }
 
 #[test]

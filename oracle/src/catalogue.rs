@@ -134,6 +134,20 @@ pub struct Property {
     pub severity: Severity,
 }
 
+/// A passage that bears on an open question.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reading {
+    /// The page, below the revision's folder unless it names another revision.
+    pub page: String,
+    /// The section or type.
+    pub section: String,
+    /// Line numbers in the page's source.
+    pub lines: String,
+    /// What it says, in our own words.
+    pub says: String,
+}
+
 /// What the specification leaves open.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -158,6 +172,8 @@ pub struct Contested {
     pub policy: Vec<String>,
     /// The outcomes that are allowed.
     pub allowed: Vec<String>,
+    /// The passages that can be read one way and the other; at least two.
+    pub readings: Vec<Reading>,
     /// What each of them means.
     pub outcomes: BTreeMap<String, String>,
 }

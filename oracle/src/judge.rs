@@ -111,7 +111,7 @@ fn message_kind(story: &Story<'_>, message: &Message) -> Cow<'static, str> {
         Shape::Blank => Cow::Borrowed("blank line"),
         Shape::Batch => Cow::Borrowed("batch"),
         Shape::NotJson | Shape::Unfinished => Cow::Borrowed("line that is no JSON"),
-        Shape::NotMessage => Cow::Borrowed("JSON that is no message"),
+        Shape::NotMessage | Shape::Neither => Cow::Borrowed("JSON that is no message"),
         Shape::Partial | Shape::Unread => Cow::Borrowed("unread line"),
     }
 }

@@ -38,6 +38,14 @@ fn every_row_says_what_it_is() {
     for row in contested() {
         assert_eq!(row.outcomes.keys().collect::<BTreeSet<_>>(), row.allowed.iter().collect(), "{}", row.id);
         assert!(!row.roles.is_empty() && !row.title.is_empty(), "{}", row.id);
+        let passages: BTreeSet<_> =
+            row.readings.iter().map(|reading| (&reading.page, &reading.lines)).collect();
+        assert!(passages.len() >= 2, "{} needs two readings", row.id);
+        assert!(
+            row.readings.iter().all(|reading| !reading.section.is_empty() && !reading.says.is_empty()),
+            "{}",
+            row.id
+        );
     }
 }
 

@@ -3,9 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
 
 use mcp_parley_negotiation::client::{State, States};
 use mcp_parley_oracle::{Finding, Judge, Severity};
@@ -18,6 +17,9 @@ use crate::world::World;
 
 /// Seeds are handed to workers in blocks of this many.
 const BLOCK: u64 = 256;
+/// So many blocks are under way for each worker. One that is done waits for those before it: however slow one of them is,
+/// no more than these are kept.
+const AHEAD: u64 = 4;
 /// Every n-th run is made twice and compared.
 const CHECKED_EVERY: u64 = 997;
 
@@ -41,7 +43,9 @@ pub struct Campaign {
 pub struct Progress {
     /// How many runs.
     pub runs: u64,
-    /// Distinct findings, each with its first seed.
+    /// How many of them were made twice and compared.
+    pub repeated: u64,
+    /// Distinct findings, each with its first seed: at the most one for each check and kind of message.
     pub findings: Vec<Found>,
     /// Over the runs' hashes.
     pub hash: u128,
@@ -54,9 +58,36 @@ pub struct Progress {
     /// Contested rows that occurred, each with the outcomes that were seen.
     pub contested: BTreeMap<&'static str, BTreeSet<&'static str>>,
     /// Seeds whose second run was another one.
-    pub unstable: Vec<u64>,
+    pub unstable: Few<u64>,
     /// Runs that could not be made: the seed, and why.
-    pub broken: Vec<(u64, String)>,
+    pub broken: Few<(u64, String)>,
+}
+
+/// The first of many, and how many there were: what a campaign keeps does not grow with its runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Few<T> {
+    /// The first ones.
+    pub first: Vec<T>,
+    /// How many there were.
+    pub count: u64,
+}
+
+impl<T> Default for Few<T> {
+    fn default() -> Self {
+        Self { first: Vec::new(), count: 0 }
+    }
+}
+
+impl<T> Few<T> {
+    /// More than this say nothing new.
+    const KEPT: usize = 100;
+
+    fn push(&mut self, one: T) {
+        self.count += 1;
+        if self.first.len() < Self::KEPT {
+            self.first.push(one);
+        }
+    }
 }
 
 /// A finding and the seed that shows it first.
@@ -79,45 +110,54 @@ struct Ran {
     end: &'static str,
     finding: Option<Box<Finding>>,
     contested: Vec<(&'static str, &'static str)>,
-    unstable: bool,
+    /// If it was made twice: whether both came out alike.
+    stable: Option<bool>,
     broken: Option<String>,
 }
 
 impl Campaign {
     /// Runs it. `watch` is told after every block, on the caller's thread; false stops the campaign there.
     pub fn run(&self, mut watch: impl FnMut(&Progress) -> bool) -> Progress {
-        let next = AtomicU64::new(self.seeds.start);
-        let stop = AtomicBool::new(false);
         let workers = self.workers.max(1);
-        let (sender, receiver) = sync_channel::<(u64, Vec<Ran>)>(2 * workers);
+        let ahead = AHEAD.saturating_mul(u64::try_from(workers).unwrap_or(u64::MAX));
+        let (hand_out, todo) = channel::<u64>();
+        let (sender, receiver) = channel::<(u64, Vec<Ran>)>();
+        let todo = Mutex::new(todo);
+        let mut starts = self.seeds.clone().step_by(BLOCK as usize);
         let mut merge = Merge::new(self);
         std::thread::scope(|scope| {
             for _ in 0..workers {
-                let sender = sender.clone();
-                let (next, stop) = (&next, &stop);
-                scope.spawn(move || self.work(next, stop, &sender));
+                let (todo, sender) = (&todo, sender.clone());
+                scope.spawn(move || self.work(todo, &sender));
             }
             drop(sender);
-            for (start, block) in receiver {
+            // At the end of this scope both are dropped, which ends the workers.
+            let (hand_out, receiver) = (hand_out, receiver);
+            let mut handed = 0;
+            loop {
+                while handed < merge.blocks.saturating_add(ahead)
+                    && let Some(start) = starts.next()
+                    && hand_out.send(start).is_ok()
+                {
+                    handed += 1;
+                }
+                if handed == merge.blocks {
+                    return;
+                }
+                let Ok((start, block)) = receiver.recv() else { return };
                 if !merge.add(start, block) || !watch(&merge.progress) {
-                    stop.store(true, Ordering::Relaxed);
-                    break;
+                    return;
                 }
             }
         });
         merge.finish()
     }
 
-    fn work(&self, next: &AtomicU64, stop: &AtomicBool, sender: &SyncSender<(u64, Vec<Ran>)>) {
+    fn work(&self, todo: &Mutex<Receiver<u64>>, sender: &Sender<(u64, Vec<Ran>)>) {
         let mut bench = Bench::new(Arc::clone(&self.setup), self.fail_on);
-        while !stop.load(Ordering::Relaxed) {
-            let after = |start: u64| start.saturating_add(BLOCK).min(self.seeds.end);
-            // Seeds may reach up to the last number there is: adding to it would begin anew at 0.
-            let taken = next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |start| {
-                (start < self.seeds.end).then(|| after(start))
-            });
-            let Ok(start) = taken else { return };
-            let end = after(start);
+        let next = || todo.lock().ok()?.recv().ok();
+        while let Some(start) = next() {
+            let end = start.saturating_add(BLOCK).min(self.seeds.end);
             let block = (start..end).map(|seed| bench.run(seed)).collect();
             if sender.send((start, block)).is_err() {
                 return;
@@ -150,13 +190,7 @@ impl Bench {
 
     fn run(&mut self, seed: u64) -> Ran {
         // A failed assertion is caught at the run's edge: it is a finding about us, with its seed, and no reason to stop.
-        let ran = catch_unwind(AssertUnwindSafe(|| {
-            let mut ran = self.once(seed);
-            if seed.is_multiple_of(CHECKED_EVERY) {
-                ran.unstable = self.once(seed).hash != ran.hash;
-            }
-            ran
-        }));
+        let ran = catch_unwind(AssertUnwindSafe(|| checked(seed, |seed| self.once(seed))));
         ran.unwrap_or_else(|panic| {
             let why = panic.downcast_ref::<String>().map(String::as_str);
             let why = why.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic").to_owned();
@@ -174,7 +208,7 @@ impl Bench {
         self.world.run(&case, chooser);
         let recording = &self.world.recording;
         let verdicts = self.judge.judge(recording, &case.declared, case.subject, Transport::Stdio);
-        let hash = hash_of(&mut self.hash, recording, verdicts);
+        let hash = hash_of(&mut self.hash, recording, verdicts.iter());
         let contested = verdicts.iter().filter(|(_, verdict)| verdict.outcome == Outcome::Contested);
         let end = recording.events().iter().rev().find_map(|event| match event.kind {
             Kind::Failed => Some("failed with a reason"),
@@ -190,10 +224,19 @@ impl Bench {
             end: end.unwrap_or("ended otherwise"),
             finding: verdicts.finding_at(self.fail_on).map(Box::new),
             contested: contested.map(|(id, verdict)| (id, verdict.observed)).collect(),
-            unstable: false,
+            stable: None,
             broken: None,
         }
     }
+}
+
+/// Makes a run, and makes every n-th again.
+fn checked(seed: u64, mut once: impl FnMut(u64) -> Ran) -> Ran {
+    let mut ran = once(seed);
+    if seed.is_multiple_of(CHECKED_EVERY) {
+        ran.stable = Some(once(seed).hash == ran.hash);
+    }
+    ran
 }
 
 impl Ran {
@@ -206,7 +249,7 @@ impl Ran {
             end: "not run",
             finding: None,
             contested: Vec::new(),
-            unstable: false,
+            stable: None,
             broken: Some(why),
         }
     }
@@ -216,6 +259,8 @@ impl Ran {
 struct Merge {
     waiting: BTreeMap<u64, Vec<Ran>>,
     next: u64,
+    /// How many blocks were taken.
+    blocks: u64,
     hash: CampaignHash,
     seen: BTreeSet<(&'static str, String)>,
     max_findings: usize,
@@ -227,6 +272,7 @@ impl Merge {
         Self {
             waiting: BTreeMap::new(),
             next: campaign.seeds.start,
+            blocks: 0,
             hash: CampaignHash::default(),
             seen: BTreeSet::new(),
             max_findings: campaign.max_findings,
@@ -239,6 +285,7 @@ impl Merge {
         self.waiting.insert(start, block);
         while let Some(block) = self.waiting.remove(&self.next) {
             self.next = self.next.saturating_add(BLOCK);
+            self.blocks += 1;
             for ran in block {
                 if !self.take(ran) {
                     return false;
@@ -260,10 +307,13 @@ impl Merge {
         for (id, observed) in ran.contested {
             progress.contested.entry(id).or_default().insert(observed);
         }
-        if ran.unstable {
+        progress.repeated += u64::from(ran.stable.is_some());
+        if ran.stable == Some(false) {
             progress.unstable.push(ran.seed);
         }
-        progress.broken.extend(ran.broken.map(|why| (ran.seed, why)));
+        if let Some(why) = ran.broken {
+            progress.broken.push((ran.seed, why));
+        }
         if let Some(finding) = ran.finding
             && self.seen.insert((finding.id, finding.message_kind.to_string()))
         {
@@ -276,5 +326,30 @@ impl Merge {
     fn finish(mut self) -> Progress {
         self.progress.hash = self.hash.finish();
         self.progress
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_that_comes_out_otherwise_the_second_time_is_noticed() {
+        let mut runs = 0;
+        let mut moody = |seed| {
+            runs += 1;
+            Ran { hash: runs, ..Ran::broken(seed, String::new()) }
+        };
+        let stable: Vec<_> = (990..=1994).filter_map(|seed| checked(seed, &mut moody).stable).collect();
+        assert_eq!((stable, runs), (vec![false, false], 1005 + 2), "at 997 and 1994");
+        let even = |seed| Ran { hash: u128::from(seed), ..Ran::broken(seed, String::new()) };
+        assert_eq!((checked(997, even).stable, checked(998, even).stable), (Some(true), None));
+    }
+
+    #[test]
+    fn of_many_the_first_are_kept_and_all_are_counted() {
+        let mut few = Few::default();
+        (0..1000).for_each(|number| few.push(number));
+        assert_eq!((few.first, few.count), ((0..100).collect(), 1000));
     }
 }

@@ -51,6 +51,8 @@ pub struct Drawer {
 
 /// No more concrete personas than this are kept.
 const KEPT: usize = 4096;
+/// Of the runs that would write megabytes, one in so many does: each of them costs as much as hundreds of others.
+const HEAVY_ONE_IN: u32 = 256;
 
 impl Drawer {
     /// Draws from this setup.
@@ -93,6 +95,18 @@ impl Drawer {
         for point in draft.open_points() {
             self.choices.push(chooser.choose(Site::OpenValue, point.choices));
         }
+        let played = self.concrete(draft, at)?;
+        let is_first = self.choices.iter().all(|choice| *choice == 0);
+        if played.is_heavy() && !is_first && chooser.choose(Site::OpenValue, HEAVY_ONE_IN) + 1 < HEAVY_ONE_IN
+        {
+            self.choices.fill(0);
+            return self.concrete(draft, at);
+        }
+        Ok(played)
+    }
+
+    /// The persona with the choices made last.
+    fn concrete(&mut self, draft: &Draft, at: u32) -> Result<Arc<Played>, String> {
         let key = (at, std::mem::take(&mut self.choices));
         if let Some(played) = self.made.get(&key) {
             let played = Arc::clone(played);
@@ -102,6 +116,7 @@ impl Drawer {
         let explain = |error: String| format!("persona {}: {error}", draft.id());
         let persona = draft.resolve(&key.1).map_err(explain)?;
         let played = Arc::new(Played::new(persona).map_err(|error| explain(error.to_string()))?);
+        self.choices.clone_from(&key.1);
         if self.made.len() < KEPT {
             self.made.insert(key, Arc::clone(&played));
         }

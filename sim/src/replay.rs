@@ -1,6 +1,6 @@
 //! One run in full: from a seed or from a trace file, with its decision log, verdicts and hash.
 
-use mcp_parley_oracle::{Finding, Judge, Severity, Verdicts};
+use mcp_parley_oracle::{Finding, Judge, Severity, Verdict};
 use mcp_parley_trace::{Decision, Footer, Header, Origin, Outcome, Recording, RunHash, SCHEMA, Transport};
 
 use crate::case::Case;
@@ -55,9 +55,14 @@ fn with_decisions(mut run: FullRun, decisions: Vec<Decision>) -> FullRun {
 }
 
 /// The hash of a judged run. A verdict that is not in it is *not applicable*; most are, in any one run.
-pub(crate) fn hash_of(hash: &mut RunHash, recording: &Recording, verdicts: &Verdicts) -> u128 {
+pub fn hash_of<'v>(
+    hash: &mut RunHash,
+    recording: &Recording,
+    verdicts: impl IntoIterator<Item = (&'static str, &'v Verdict)>,
+) -> u128 {
     hash.begin(recording);
-    for (id, verdict) in verdicts.iter().filter(|(_, verdict)| verdict.outcome != Outcome::NotApplicable) {
+    let applicable = |(_, verdict): &(&str, &Verdict)| verdict.outcome != Outcome::NotApplicable;
+    for (id, verdict) in verdicts.into_iter().filter(applicable) {
         hash.verdict(id, verdict.outcome, &verdict.evidence);
     }
     hash.finish()
@@ -68,7 +73,7 @@ fn full<C: Chooser>(case: &Case, chooser: C, origin: Origin, fail_on: Severity) 
     let chooser = world.run(case, chooser);
     let mut judge = Judge::new();
     let verdicts = judge.judge(&world.recording, &case.declared, case.subject, Transport::Stdio);
-    let hash = hash_of(&mut RunHash::default(), &world.recording, verdicts);
+    let hash = hash_of(&mut RunHash::default(), &world.recording, verdicts.iter());
     let footer = Footer { rulings: verdicts.rulings(), decisions: Vec::new(), hash: format!("{hash:032x}") };
     let header = Header {
         schema: SCHEMA.into(),

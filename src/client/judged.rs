@@ -21,6 +21,8 @@ pub(crate) struct Ran {
     pub(crate) footer: Footer,
     pub(crate) broken: Vec<Broken>,
     pub(crate) finding: Option<Finding>,
+    /// What the client printed on standard error, where it failed: the line that names an error, or the last one.
+    pub(crate) complaint: Option<String>,
 }
 
 /// One row that was broken.
@@ -60,6 +62,8 @@ pub(crate) fn judge(
     standstill: Standstill,
 ) -> Ran {
     let verdict = verdict(&driven.end, subject, standstill);
+    let failed = matches!(driven.end, RunEnd::DriverFailed(_) | RunEnd::NeverConnected);
+    let complaint = failed.then(|| complaint(&driven.stderr)).flatten();
     let recording = match standstill {
         Standstill::Always => without_standstill(&driven.recording),
         Standstill::Proven | Standstill::Sometimes(_) => driven.recording,
@@ -84,7 +88,15 @@ pub(crate) fn judge(
         footer: Footer { rulings, ..Footer::default() },
         broken,
         finding,
+        complaint,
     }
+}
+
+fn complaint(stderr: &[u8]) -> Option<String> {
+    let text = String::from_utf8_lossy(stderr);
+    let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let line = lines().rfind(|line| line.contains("rror")).or_else(|| lines().next_back())?;
+    Some(line.to_owned())
 }
 
 fn verdict(end: &RunEnd, subject: &Subject, standstill: Standstill) -> Verdict {

@@ -16,6 +16,7 @@ use serde_json::json;
 
 use crate::cli::{ClientArgs, Format};
 use crate::exit::{Ended, Exit, Failure};
+use crate::say::say;
 use crate::{findings, serve};
 
 use self::judged::{Ran, Verdict};
@@ -24,9 +25,9 @@ use self::peer::Subject;
 pub(crate) fn run(args: &ClientArgs) -> Ended {
     let subjects = peer::subjects(args)?;
     let cases = cases::cases(args)?;
+    let runs = serve::runtime()?.block_on(runs::all(args, &subjects, &cases))?;
     let mut tried: Vec<Tried> = Vec::new();
-    for subject in subjects {
-        let runs = serve::runtime()?.block_on(runs::all(args, &subject, &cases))?;
+    for (subject, runs) in subjects.into_iter().zip(runs) {
         let files = write_traces(args, &subject, &runs)?;
         tried.push(Tried { subject, runs, files });
     }
@@ -99,21 +100,29 @@ fn write_traces(
 
 fn print_text(args: &ClientArgs, tried: &Tried) {
     for (run, finding, path) in tried.shown() {
-        anstream::println!("persona {}", run.case.name);
-        anstream::println!("{}", findings::describe(finding, &run.header, &run.recording, &run.footer));
-        anstream::println!("{}\n", findings::reproduce_line(path));
+        say!("persona {}", run.case.name);
+        say!("{}", findings::describe(finding, &run.header, &run.recording, &run.footer));
+        say!("{}\n", findings::reproduce_line(path));
     }
     let runs = &tried.runs;
     let judged = runs.iter().filter(|run| run.verdict == Verdict::Judged).count();
     let found = runs.iter().filter(|run| run.finding.is_some()).count();
-    anstream::println!("client {} in mode {}", tried.subject.name, args.mode);
-    anstream::println!("  {} runs, {judged} judged", runs.len());
+    say!("client {} in mode {}", tried.subject.name, args.mode);
+    say!("  {}, {judged} judged", findings::count(runs.len(), "run"));
     for run in runs {
         if let Verdict::Incomplete(why) | Verdict::OurFault(why) = &run.verdict {
-            anstream::println!("  {}: {}", run.case.name, escape(why.as_bytes(), 400));
+            say!("  {}: {}", run.case.name, escape(why.as_bytes(), 400));
+            if let Some(line) = &run.complaint {
+                say!("    it said: {}", escape(line.as_bytes(), 400));
+            }
         }
     }
-    anstream::println!("  {found} with a finding, {} distinct", tried.files.len());
+    if let Some(command) = &tried.subject.install
+        && judged == 0
+    {
+        say!("  if the client is not installed: {command}");
+    }
+    say!("  {found} with a finding, {} distinct", tried.files.len());
 }
 
 fn print_json(tried: &[Tried]) -> Result<(), Failure> {
@@ -126,7 +135,7 @@ fn print_json(tried: &[Tried]) -> Result<(), Failure> {
             };
             json!({
                 "persona": run.case.name, "verdict": verdict, "why": why, "story": run.story,
-                "rulings": run.footer.rulings, "finding": run.finding.as_ref().map(|finding| finding.id),
+                "stderr": run.complaint, "rulings": run.footer.rulings, "finding": run.finding.as_ref().map(|finding| finding.id),
             })
         };
         tried.runs.iter().map(row).collect()
@@ -146,6 +155,6 @@ fn print_json(tried: &[Tried]) -> Result<(), Failure> {
         .collect();
     let object = json!({ "schema": "mcp-parley/client/1", "clients": clients });
     let text = serde_json::to_string_pretty(&object).map_err(Failure::internal)?;
-    anstream::println!("{text}");
+    say!("{text}");
     Ok(())
 }

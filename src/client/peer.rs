@@ -16,6 +16,8 @@ pub(crate) struct Subject {
     pub(crate) sdk: Option<(String, String)>,
     pub(crate) command: Vec<String>,
     pub(crate) directory: Option<PathBuf>,
+    /// What makes the command work, for a shell.
+    pub(crate) install: Option<String>,
     pub(crate) declared: Declared,
     /// How long its probe may take, in milliseconds.
     pub(crate) probe_timeout_ms: u64,
@@ -29,15 +31,21 @@ struct PeerFile {
     #[serde(rename = "schema")]
     _schema: u32,
     name: String,
-    role: String,
+    #[serde(rename = "role")]
+    _role: String,
     sdk: String,
     version: String,
     command: Vec<String>,
-    #[serde(rename = "install")]
-    _install: Vec<String>,
+    install: Vec<String>,
     #[serde(default)]
     modes: Vec<String>,
     declares: Declares,
+}
+
+/// A server's file lacks what a client's needs, so its role is looked at first.
+#[derive(Debug, Deserialize)]
+struct Role {
+    role: String,
 }
 
 #[derive(Debug, Deserialize)]
@@ -69,6 +77,7 @@ pub(crate) fn subjects(args: &ClientArgs) -> Result<Vec<Subject>, Failure> {
             sdk: None,
             command: args.command.clone(),
             directory: None,
+            install: None,
             declared,
             probe_timeout_ms: PROBE_TIMEOUT_MS,
             is_driver: false,
@@ -89,15 +98,20 @@ fn mode(text: &str) -> Result<Mode, Failure> {
 
 fn read(path: &Path, mode: &Mode, asked: &str) -> Result<Subject, Failure> {
     let refuse = |why: &dyn std::fmt::Display| Failure::usage(format!("{}: {why}", path.display()));
-    let peer: PeerFile = mcp_parley_data::load(path).map_err(Failure::usage)?;
-    if peer.role != "client" {
+    let role: Role = mcp_parley_data::load(path).map_err(Failure::usage)?;
+    if role.role != "client" {
         return Err(refuse(&"this peer is a server; `client` wants one whose role is \"client\""));
     }
+    let peer: PeerFile = mcp_parley_data::load(path).map_err(Failure::usage)?;
     let kind = asked.split(':').next().unwrap_or_default();
     if !peer.modes.iter().any(|mode| mode == kind) {
         return Err(refuse(&format!("it has no mode {kind}; it has {}", peer.modes.join(", "))));
     }
     let directory = std::path::absolute(path).ok().and_then(|path| path.parent().map(Path::to_owned));
+    let install = directory.as_ref().map(|folder| {
+        let folder = folder.display().to_string();
+        format!("cd {} && {}", shell_words::quote(&folder), shell_words::join(&peer.install))
+    });
     let mut command = peer.command;
     if let (Some(program), Some(folder)) = (command.first_mut(), &directory)
         && program.contains('/')
@@ -112,6 +126,7 @@ fn read(path: &Path, mode: &Mode, asked: &str) -> Result<Subject, Failure> {
         sdk: Some((peer.sdk, peer.version)),
         command,
         directory,
+        install,
         declared: Declared {
             mode: mode.clone(),
             modern: Some(peer.declares.modern),

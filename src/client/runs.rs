@@ -2,10 +2,12 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::IsTerminal;
+use std::sync::Arc;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use mcp_parley_hosts::{Bounds, Driven, DriverRun, RunEnd, asked_to_end, drive, stuck_after};
+use mcp_parley_hosts::{Bounds, DriveError, Driven, DriverRun, RunEnd, asked_to_end, drive, stuck_after};
+use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use super::cases::{Case, control};
@@ -14,70 +16,95 @@ use super::peer::Subject;
 use crate::cli::ClientArgs;
 use crate::exit::{Exit, Failure};
 
-/// The driver's own time-out: start-up, probe, initialize, call and close, all at their slowest.
-const DRIVER_TIMEOUT: Duration = Duration::from_secs(40);
+/// Waiting is not work: so many runs are under way at a time.
+const RUNS_PER_CORE: usize = 8;
+/// Start-up, probe, initialize, call and close of a driver, all at their slowest.
+const DRIVER_TIME: Duration = Duration::from_secs(40);
 
-/// Runs them all, in the order of the cases whatever the order in which they end.
-pub(crate) async fn all(args: &ClientArgs, subject: &Subject, cases: &[Case]) -> Result<Vec<Ran>, Failure> {
-    let every: Vec<&Case> = cases.iter().collect();
-    let driven = several(args, subject, &every).await?;
+/// Runs every subject through all cases; for each subject its runs, in the order of the cases.
+pub(crate) async fn all(
+    args: &ClientArgs,
+    subjects: &[Subject],
+    cases: &[Case],
+) -> Result<Vec<Vec<Ran>>, Failure> {
+    let every: Vec<Run<'_>> =
+        subjects.iter().flat_map(|subject| cases.iter().map(move |case| Run { subject, case })).collect();
+    let driven = several(args, &every).await?;
     let still: Vec<usize> =
         (0..).zip(&driven).filter(|(_, run)| run.end == RunEnd::Stuck).map(|(at, _)| at).collect();
-    let standstills = again(args, subject, cases, &still).await?;
-    let judged = (0..).zip(cases).zip(driven).map(|((at, case), run)| {
+    let standstills = again(args, subjects, &every, &still).await?;
+    let mut judged = (0..).zip(&every).zip(driven).map(|((at, run), driven)| {
         let standstill = standstills.get(&at).copied().unwrap_or(Standstill::Proven);
-        judge(args.fail_on.into(), subject, case, run, standstill)
+        judge(args.fail_on.into(), run.subject, run.case, driven, standstill)
     });
-    Ok(judged.collect())
+    Ok(subjects.iter().map(|_| judged.by_ref().take(cases.len()).collect()).collect())
 }
 
-/// Runs those that stood still twice more, and a well-behaved server for comparison.
+/// One client and one persona.
+#[derive(Clone, Copy, Debug)]
+struct Run<'a> {
+    subject: &'a Subject,
+    case: &'a Case,
+}
+
+/// What the standstills mean: each client that stood still meets a well-behaved server for comparison, and where it does not
+/// stand still with that one, the runs are repeated twice.
 async fn again(
     args: &ClientArgs,
-    subject: &Subject,
-    cases: &[Case],
+    subjects: &[Subject],
+    every: &[Run<'_>],
     still: &[usize],
 ) -> Result<BTreeMap<usize, Standstill>, Failure> {
-    if still.is_empty() {
-        return Ok(BTreeMap::new());
-    }
-    let control = control()?;
-    let mut more = vec![&control];
-    more.extend(still.iter().filter_map(|at| cases.get(*at)).flat_map(|case| [case, case]));
-    let driven = several(args, subject, &more).await?;
-    let (first, rest) =
-        driven.split_first().ok_or_else(|| Failure::internal("the comparison was not run"))?;
     let is_still = |run: &Driven| run.end == RunEnd::Stuck;
-    let pairs = still.iter().zip(rest.chunks(2));
-    Ok(pairs
-        .map(|(at, pair)| {
-            let standstill = match 1 + pair.iter().filter(|run| is_still(run)).count() {
-                _ if is_still(first) => Standstill::Always,
-                3 => Standstill::Proven,
-                times => Standstill::Sometimes(times),
-            };
-            (*at, standstill)
-        })
-        .collect())
+    let stood_still: Vec<(usize, Run<'_>)> =
+        still.iter().filter_map(|at| Some((*at, *every.get(*at)?))).collect();
+    let control = control()?;
+    let controls: Vec<Run<'_>> = subjects
+        .iter()
+        .filter(|subject| stood_still.iter().any(|(_, run)| run.subject.name == subject.name))
+        .map(|subject| Run { subject, case: &control })
+        .collect();
+    let compared = several(args, &controls).await?;
+    let never_ends: Vec<&str> = controls
+        .iter()
+        .zip(&compared)
+        .filter(|(_, driven)| is_still(driven))
+        .map(|(run, _)| run.subject.name.as_str())
+        .collect();
+    let (always, repeated): (Vec<_>, Vec<_>) =
+        stood_still.into_iter().partition(|(_, run)| never_ends.contains(&run.subject.name.as_str()));
+    let twice: Vec<Run<'_>> = repeated.iter().flat_map(|(_, run)| [*run, *run]).collect();
+    let driven = several(args, &twice).await?;
+    let counted = repeated.iter().zip(driven.chunks(2)).map(|((at, _), pair)| {
+        let standstill = match 1 + pair.iter().filter(|run| is_still(run)).count() {
+            3 => Standstill::Proven,
+            times => Standstill::Sometimes(times),
+        };
+        (*at, standstill)
+    });
+    Ok(always.iter().map(|(at, _)| (*at, Standstill::Always)).chain(counted).collect())
 }
 
 /// Runs these, in their order whatever the order in which they end.
-async fn several(args: &ClientArgs, subject: &Subject, cases: &[&Case]) -> Result<Vec<Driven>, Failure> {
+async fn several(args: &ClientArgs, runs: &[Run<'_>]) -> Result<Vec<Driven>, Failure> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let jobs = args.jobs.unwrap_or(2 * cores);
-    let bar = bar(cases.len(), &subject.name);
-    let mut waiting: VecDeque<(usize, &Case)> = (0..).zip(cases.iter().copied()).collect();
-    let mut running: JoinSet<(usize, Result<Driven, Failure>)> = JoinSet::new();
+    let jobs = args.jobs.unwrap_or(RUNS_PER_CORE * cores);
+    let starts = Arc::new(Semaphore::new(cores));
+    let bar = bar(runs.len());
+    let mut waiting: VecDeque<(usize, &Run<'_>)> = (0..).zip(runs).collect();
+    let mut running: JoinSet<(usize, Result<Driven, DriveError>)> = JoinSet::new();
     let mut ended: BTreeMap<usize, Driven> = BTreeMap::new();
     let mut stop = std::pin::pin!(asked_to_end());
     loop {
         while running.len() < jobs
-            && let Some((at, case)) = waiting.pop_front()
+            && let Some((at, run)) = waiting.pop_front()
         {
-            let run = driver_run(args, subject)?;
-            let persona = serde_json::to_string(&*case.persona).map_err(Failure::internal)?;
+            let persona = serde_json::to_string(&*run.case.persona).map_err(Failure::internal)?;
+            let (run, starts) = (driver_run(args, run.subject)?, Arc::clone(&starts));
             running.spawn(async move {
-                (at, drive(&run, persona, std::future::pending()).await.map_err(Failure::usage))
+                // It is never closed; if it were, there would be nothing to wait for.
+                let start = starts.acquire_owned().await.ok();
+                (at, drive(&run, persona, start, std::future::pending()).await)
             });
         }
         let next = tokio::select! {
@@ -90,35 +117,40 @@ async fn several(args: &ClientArgs, subject: &Subject, cases: &[&Case]) -> Resul
         };
         let Some(next) = next else { break };
         let (at, driven) = next.map_err(Failure::internal)?;
-        ended.insert(at, driven?);
+        let subject = runs.get(at).map(|run| run.subject);
+        ended.insert(at, driven.map_err(|error| not_started(&error, subject))?);
         bar.inc(1);
     }
     bar.finish_and_clear();
     Ok(ended.into_values().collect())
 }
 
-fn bar(runs: usize, name: &str) -> ProgressBar {
-    if !std::io::stderr().is_terminal() {
+fn not_started(error: &DriveError, subject: Option<&Subject>) -> Failure {
+    let install = subject.and_then(|subject| subject.install.as_ref());
+    let hint = install.map(|command| format!("; if it is not installed: {command}"));
+    Failure::usage(format!("{error}{}", hint.unwrap_or_default()))
+}
+
+fn bar(runs: usize) -> ProgressBar {
+    if runs == 0 || !std::io::stderr().is_terminal() {
         return ProgressBar::hidden();
     }
-    let style = ProgressStyle::with_template("{msg} {bar:30} {pos}/{len} personas  {elapsed}");
-    let bar =
-        ProgressBar::new(runs as u64).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-    bar.set_message(name.to_owned());
-    bar
+    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} runs  {elapsed}");
+    ProgressBar::new(runs as u64).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }
 
 fn driver_run(args: &ClientArgs, subject: &Subject) -> Result<DriverRun, Failure> {
     let exe = std::env::current_exe().map_err(Failure::internal)?.display().to_string();
-    let longest = subject.declared.longest_wait_us.map(Duration::from_micros);
+    let stuck_after = stuck_after(subject.declared.longest_wait_us.map(Duration::from_micros));
     Ok(DriverRun {
         command: subject.command.clone(),
         directory: subject.directory.clone(),
         server: vec![exe, "serve".into(), "stdio".into()],
         mode: args.mode.clone(),
         probe_timeout: Duration::from_millis(subject.probe_timeout_ms),
-        timeout: DRIVER_TIMEOUT,
-        stuck_after: stuck_after(longest),
+        // A driver that ended a standstill by itself would leave nothing to be seen.
+        timeout: DRIVER_TIME.saturating_add(stuck_after),
+        stuck_after,
         prints_line: subject.is_driver,
         bounds: Bounds::default(),
     })

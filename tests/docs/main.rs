@@ -3,7 +3,10 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "helpers of tests may be blunt")]
 
 mod commands;
+mod contested;
+mod limits;
 mod page;
+mod personas;
 mod traces;
 
 #[test]

@@ -41,6 +41,19 @@ fn the_examples_verdicts_are_the_judges() {
     assert!(!shown.is_empty() && shown.iter().all(|ruling| all.contains(ruling)), "{all:#?}");
 }
 
+#[test]
+fn replay_shows_todays_verdicts_and_not_the_files() {
+    let (text, _) = example();
+    let (start, _) = text.split_once("{\"rulings\"").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("t.jsonl");
+    std::fs::write(&file, format!("{start}{{\"rulings\":[],\"decisions\":[],\"hash\":\"\"}}\n")).unwrap();
+    let args = ["replay".as_ref(), file.as_os_str()];
+    let said = std::process::Command::new(env!("CARGO_BIN_EXE_mcp-parley")).args(args).output().unwrap();
+    let said = String::from_utf8(said.stdout).unwrap();
+    assert!(said.contains("✗ ERA-22 violation: `initialize` asks for a modern version"), "{said}");
+}
+
 /// The first cell of every row of the page's tables, without back-ticks.
 fn named() -> BTreeSet<String> {
     let page = page();

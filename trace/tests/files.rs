@@ -13,6 +13,7 @@ use mcp_parley_trace::{
     Recording, TraceFile, WriteError, Writer, read, read_file, write,
 };
 use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
 
 const STRICT: ReadOptions = ReadOptions { allow_truncated: false };
 const LENIENT: ReadOptions = ReadOptions { allow_truncated: true };
@@ -225,30 +226,86 @@ fn build(drawn: &[Drawn]) -> Recording {
     r
 }
 
+/// What writes a trace file.
+type Write = fn(&Header, &Recording, Option<&Footer>) -> Vec<u8>;
+
+fn reads_back(write: Write, drawn: &[Drawn], with_footer: bool) -> Result<(), TestCaseError> {
+    let recording = build(drawn);
+    let footer = with_footer.then(footer);
+    let bytes = write(&header(), &recording, footer.as_ref());
+    let back = read(&bytes[..], ReadOptions { allow_truncated: !with_footer }).unwrap();
+    prop_assert_eq!(back, TraceFile { header: header(), recording, footer });
+    Ok(())
+}
+
+fn written_live(recording: &Recording) -> Vec<u8> {
+    let mut writer = Writer::new(Vec::new(), &header()).unwrap();
+    for event in recording.events() {
+        writer.event(event, recording.bytes(event)).unwrap();
+    }
+    writer.finish(None).unwrap()
+}
+
+fn same_as_live(write: Write, drawn: &[Drawn]) -> Result<(), TestCaseError> {
+    let recording = build(drawn);
+    prop_assert_eq!(written_live(&recording), write(&header(), &recording, None));
+    Ok(())
+}
+
+/// A byte of a good file is another one, and what the reader takes of it is drawn.
+fn survives(
+    read: fn(&[u8]) -> Option<TraceFile>,
+    at: prop::sample::Index,
+    byte: u8,
+) -> Result<(), TestCaseError> {
+    let mut bytes = written(&header(), &recording(), Some(&footer()));
+    let at = at.index(bytes.len());
+    bytes[at] = byte;
+    if let Some(file) = read(&bytes) {
+        mcp_parley_trace::diagram::text(&file.header, &file.recording, None);
+    }
+    Ok(())
+}
+
 proptest! {
     #[test]
     fn what_is_written_is_read_back(drawn in events(), with_footer: bool) {
-        let recording = build(&drawn);
-        let footer = with_footer.then(footer);
-        let bytes = written(&header(), &recording, footer.as_ref());
-        let back = read(&bytes[..], ReadOptions { allow_truncated: !with_footer }).unwrap();
-        prop_assert_eq!(back, TraceFile { header: header(), recording, footer });
+        reads_back(written, &drawn, with_footer)?;
     }
 
     #[test]
     fn written_while_it_happens_is_the_same_as_written_afterwards(drawn in events()) {
-        let recording = build(&drawn);
-        let mut writer = Writer::new(Vec::new(), &header()).unwrap();
-        for event in recording.events() {
-            writer.event(event, recording.bytes(event)).unwrap();
-        }
-        prop_assert_eq!(writer.finish(None).unwrap(), written(&header(), &recording, None));
+        same_as_live(written, &drawn)?;
     }
 
     #[test]
-    fn no_input_makes_the_reader_panic(mut bytes in Just(written(&header(), &recording(), Some(&footer()))), at: prop::sample::Index, byte: u8) {
-        let at = at.index(bytes.len());
-        bytes[at] = byte;
-        let _ = read(&bytes[..], LENIENT).map(|file| mcp_parley_trace::diagram::text(&file.header, &file.recording, None));
+    fn no_input_makes_the_reader_panic(at: prop::sample::Index, byte: u8) {
+        survives(|bytes| read(bytes, LENIENT).ok(), at, byte)?;
     }
+}
+
+#[track_caller]
+fn fails<S: Strategy>(inputs: S, property: impl Fn(S::Value) -> Result<(), TestCaseError>) {
+    let config = ProptestConfig { max_shrink_iters: 0, ..ProptestConfig::default() };
+    TestRunner::new(config).run(&inputs, property).unwrap_err();
+}
+
+/// Writes bytes that are no text as if they were.
+fn lossy(header: &Header, recording: &Recording, footer: Option<&Footer>) -> Vec<u8> {
+    let mut texts = Recording::new();
+    for event in recording.events() {
+        let bytes = recording.bytes(event);
+        let text = String::from_utf8_lossy(bytes);
+        texts.push(event.t_us, event.node, event.channel, event.kind, event.cause, text.as_bytes());
+    }
+    written(header, &texts, footer)
+}
+
+#[test]
+fn a_writer_or_reader_that_errs_is_noticed_by_every_property() {
+    fails((events(), any::<bool>()), |(drawn, with_footer)| reads_back(lossy, &drawn, with_footer));
+    let later: Write = |header, recording, _| written(header, recording, Some(&footer()));
+    fails(events(), |drawn| same_as_live(later, &drawn));
+    let trusting = |bytes: &[u8]| Some(read(bytes, LENIENT).unwrap());
+    fails((any::<prop::sample::Index>(), any::<u8>()), |(at, byte)| survives(trusting, at, byte));
 }

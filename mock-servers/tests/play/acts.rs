@@ -43,11 +43,26 @@ fn lines_of_text_of_bytes_and_of_many_times_the_same() {
 }
 
 #[test]
-fn a_line_may_carry_the_id_of_its_request() {
+fn a_text_may_carry_the_id_of_its_request_and_its_number() {
     let own = json!({"line": "answer $id", "before": ["before $id, $id"], "behind": ["behind $id"]});
     let text = PING.replace('5', "\"a\\u0062\"");
     assert_eq!(acting(own.clone()).says(PING), ["before 5, 5", "answer 5", "behind 5"]);
     assert_eq!(acting(own.clone()).says(&text)[1], "answer \"a\\u0062\"", "as it was written");
+    let counting =
+        json!({"set": [{"at": "/result/next", "raw": "[$id, \"c$number\"]"}], "stderr": ["$number $id"]});
+    let mut server = acting(counting);
+    for number in 1..3 {
+        assert_eq!(
+            server.line(PING),
+            [
+                Did::Complained(format!("{number} 5\n").into_bytes()),
+                Did::Wrote(
+                    format!("{}\n", PONG.replace("{}", &format!("{{\"next\":[5, \"c{number}\"]}}")))
+                        .into_bytes()
+                ),
+            ]
+        );
+    }
     assert_eq!(acting(own).says(INITIALIZED), ["before null, null", "answer null", "behind null"]);
 }
 

@@ -1,6 +1,7 @@
 //! The embedded personas: that each can be played with every choice, does what its title says, and is like no other.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use mcp_parley_mock_servers::{Draft, Persona, Played, Profile, ServerInput, persona as embedded, personas};
 use mcp_parley_negotiation::Time;
@@ -22,10 +23,20 @@ fn concrete(draft: &Draft) -> Vec<Persona> {
 
 /// What a process does from its start to its end, in text; it is woken when it asks.
 fn transcript(persona: &Persona, number: u32, script: &[&str]) -> String {
-    let (mut process, mut did) = Process::of(persona.clone(), number);
+    played_by(Process::of(persona.clone(), number), persona, script)
+}
+
+fn played_by((mut process, mut did): (Process, Vec<Did>), persona: &Persona, script: &[&str]) -> String {
     let mut text = String::new();
     let mut note = |when: &str, did: &[Did]| {
         did.iter().for_each(|did| match did {
+            Did::Wrote(bytes) if bytes.len() > 1 << 20 => {
+                text.push_str(&format!(
+                    "{when} wrote {} bytes, {}\n",
+                    bytes.len(),
+                    bytes[..64].escape_ascii()
+                ));
+            }
             Did::Wrote(bytes) => text.push_str(&format!("{when} wrote {}\n", bytes.escape_ascii())),
             other => text.push_str(&format!("{when} {other:?}\n")),
         });
@@ -103,6 +114,26 @@ fn no_two_are_alike_and_neither_are_two_choices_of_one() {
     }
 }
 
+/// In the simulator a process takes over the memory of another one, which was left in the middle of something.
+#[test]
+fn a_process_in_the_memory_of_another_is_like_a_new_one() {
+    let all: Vec<Persona> = personas().iter().flat_map(concrete).collect();
+    let mut old = Process::of(all[0].clone(), 0).0;
+    for persona in &all {
+        for script in SCRIPTS {
+            let played = Arc::new(Played::new(persona.clone()).unwrap());
+            old.server.renew(Arc::clone(&played), 0, Default::default());
+            let mut renewed = Process { server: old.server.clone(), now: Time::ZERO, wake: None };
+            let did = renewed.tell(ServerInput::Start);
+            let said = played_by((renewed, did), persona, script);
+            assert_eq!(said, transcript(persona, 0, script), "{}", persona.id);
+        }
+        old.tell(ServerInput::Start);
+        old.line(DISCOVER);
+        old.tell(ServerInput::Bytes(&PING.as_bytes()[..20]));
+    }
+}
+
 #[test]
 fn a_persona_does_the_same_each_time() {
     for persona in personas().iter().flat_map(concrete) {
@@ -113,7 +144,9 @@ fn a_persona_does_the_same_each_time() {
 /// A dual-era persona that misbehaves on the probe is seen to serve a client that wrongly falls back.
 #[test]
 fn whoever_falls_back_from_a_dual_persona_is_served() {
-    let duals = personas().iter().flat_map(concrete).filter(|persona| persona.profile == Profile::Dual);
+    // The one whose quirk is that it serves nobody who falls back is left out.
+    let falls_back = |persona: &Persona| persona.profile == Profile::Dual && persona.id != "locks-era";
+    let duals = personas().iter().flat_map(concrete).filter(falls_back);
     let mut count = 0;
     for persona in duals {
         let whole = transcript(&persona, 1, &[DISCOVER, INITIALIZE, INITIALIZED, LIST]);

@@ -129,7 +129,7 @@ pub enum Failure {
     #[error("this client has no version to offer in its mode")]
     NothingOffered,
     /// The server refused every version it had listed, or corrections ran out (AMB-10).
-    #[error("the server went on refusing: error {code} after {attempts} attempts")]
+    #[error("the server is modern and refuses with error {code} after {attempts} attempt{}", if *attempts == 1 { "" } else { "s" })]
     StillRefused {
         /// The last error.
         code: i64,

@@ -10,6 +10,7 @@ use mcp_parley_negotiation::gate::{
 };
 use proptest::prelude::*;
 use proptest::sample::select;
+use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
 
 use crate::support::{drain, versions};
@@ -109,89 +110,167 @@ fn messages() -> impl Strategy<Value = Value> {
     })
 }
 
-fn run(gate: &mut Gate, input: GateInput<'_>) -> (Vec<String>, Vec<GateEvent>) {
+type Ran = (Vec<String>, Vec<GateEvent>);
+/// What hands an input to a gate and drains it: the plain way, or one that breaks a property.
+type Run = fn(&mut Gate, GateInput<'_>) -> Ran;
+
+fn run(gate: &mut Gate, input: GateInput<'_>) -> Ran {
     let mut events = Vec::new();
     gate.handle_input(Time::ZERO, input).unwrap();
     (drain(gate, &mut events), events)
 }
 
+fn gate(policy: &GatePolicy) -> Gate {
+    Gate::new(Arc::new(Prepared::new(policy.clone())))
+}
+
+fn answers_belong(run: Run, policy: &GatePolicy, messages: &[Value]) -> Result<(), TestCaseError> {
+    let mut gate = gate(policy);
+    for message in messages {
+        let (lines, events) = run(&mut gate, GateInput::Message(message.to_string().as_bytes()));
+        let id = message.get("id");
+        let method = message["method"].is_string();
+        if id.is_none() && method {
+            prop_assert!(lines.is_empty(), "a notification was answered: {message} {lines:?}");
+            continue;
+        }
+        let readable = id.is_some_and(|id| id.is_string() || id.is_i64());
+        let broken = !readable || !method || message["jsonrpc"] != "2.0";
+        let dropped = broken && policy.broken_request == BrokenRequest::Drop;
+        prop_assert_eq!((lines.len(), events.len()), (usize::from(!dropped), usize::from(!dropped)));
+        let Some(line) = lines.first() else { continue };
+        let answer: Value = serde_json::from_str(line).unwrap();
+        if readable {
+            prop_assert_eq!(answer.get("id"), id);
+        } else {
+            let null = (policy.unreadable_id == UnreadableId::Null).then_some(&Value::Null);
+            prop_assert_eq!(answer.get("id"), null);
+        }
+        let refused =
+            matches!(events.first(), Some(GateEvent::Refused(code)) if answer["error"]["code"] == *code);
+        prop_assert_eq!(refused, answer.get("result").is_none());
+        prop_assert!(!broken || refused);
+    }
+    Ok(())
+}
+
+fn handshakes_are_legacy(run: Run, policy: &GatePolicy, messages: &[Value]) -> Result<(), TestCaseError> {
+    let mut gate = gate(policy);
+    for message in messages {
+        let (lines, events) = run(&mut gate, GateInput::Message(message.to_string().as_bytes()));
+        if let Some(GateEvent::HandshakeDone(place)) = events.first() {
+            let answer: Value = serde_json::from_str(&lines[0]).unwrap();
+            prop_assert_eq!(&answer["result"]["protocolVersion"], policy.legacy[*place].as_str());
+            prop_assert_eq!(gate.session(), Some(*place));
+        }
+    }
+    Ok(())
+}
+
+fn chunks_do_not_matter(
+    run: Run,
+    policy: &GatePolicy,
+    text: &str,
+    cuts: &[usize],
+) -> Result<(), TestCaseError> {
+    let whole = run(&mut gate(policy), GateInput::Bytes(text.as_bytes()));
+    let mut gate = gate(policy);
+    let (mut parts, mut rest) = ((Vec::new(), Vec::new()), text.as_bytes());
+    for cut in cuts.iter().cycle() {
+        let (chunk, after) = rest.split_at((*cut).min(rest.len()));
+        let (lines, events) = run(&mut gate, GateInput::Bytes(chunk));
+        parts.0.extend(lines);
+        parts.1.extend(events);
+        rest = after;
+        if rest.is_empty() {
+            break;
+        }
+    }
+    prop_assert_eq!(parts, whole);
+    Ok(())
+}
+
+fn lines_are_json(run: Run, policy: &GatePolicy, bytes: &[u8]) -> Result<(), TestCaseError> {
+    let (lines, _) = run(&mut gate(policy), GateInput::Bytes(bytes));
+    prop_assert!(lines.len() <= bytes.iter().filter(|byte| **byte == b'\n').count());
+    for line in lines {
+        prop_assert!(serde_json::from_str::<Value>(&line).is_ok(), "{line}");
+    }
+    Ok(())
+}
+
+fn many() -> impl Strategy<Value = Vec<Value>> {
+    prop::collection::vec(messages(), 1..12)
+}
+
+fn texts() -> impl Strategy<Value = String> {
+    let line = prop_oneof![3 => messages().prop_map(|message| message.to_string()), 1 => ".{0,20}"];
+    prop::collection::vec(line, 0..8)
+        .prop_map(|lines| lines.iter().map(|line| format!("{line}\n")).collect::<String>())
+}
+
+fn cuts() -> impl Strategy<Value = Vec<usize>> {
+    prop::collection::vec(1_usize..50, 1..40)
+}
+
+fn junk() -> impl Strategy<Value = Vec<u8>> {
+    let byte = prop_oneof![any::<u8>(), select(b"{}[]\":,\n\\e1 ".to_vec())];
+    prop::collection::vec(byte, 0..300)
+}
+
 proptest! {
     #[test]
-    fn answers_belong_to_their_requests(policy in policies(), messages in prop::collection::vec(messages(), 1..12)) {
-        let mut gate = Gate::new(Arc::new(Prepared::new(policy.clone())));
-        for message in messages {
-            let (lines, events) = run(&mut gate, GateInput::Message(message.to_string().as_bytes()));
-            let id = message.get("id");
-            let method = message["method"].is_string();
-            if id.is_none() && method {
-                prop_assert!(lines.is_empty(), "a notification was answered: {message} {lines:?}");
-                continue;
-            }
-            let readable = id.is_some_and(|id| id.is_string() || id.is_i64());
-            let broken = !readable || !method || message["jsonrpc"] != "2.0";
-            let dropped = broken && policy.broken_request == BrokenRequest::Drop;
-            prop_assert_eq!((lines.len(), events.len()), (usize::from(!dropped), usize::from(!dropped)));
-            let Some(line) = lines.first() else { continue };
-            let answer: Value = serde_json::from_str(line).unwrap();
-            if readable {
-                prop_assert_eq!(answer.get("id"), id);
-            } else {
-                let null = (policy.unreadable_id == UnreadableId::Null).then_some(&Value::Null);
-                prop_assert_eq!(answer.get("id"), null);
-            }
-            let refused = matches!(events.first(), Some(GateEvent::Refused(code)) if answer["error"]["code"] == *code);
-            prop_assert_eq!(refused, answer.get("result").is_none());
-            prop_assert!(!broken || refused);
-        }
+    fn answers_belong_to_their_requests(policy in policies(), messages in many()) {
+        answers_belong(run, &policy, &messages)?;
     }
 
     #[test]
-    fn no_handshake_agrees_on_a_modern_version(policy in policies(), messages in prop::collection::vec(messages(), 1..12)) {
-        let mut gate = Gate::new(Arc::new(Prepared::new(policy.clone())));
-        for message in messages {
-            let (lines, events) = run(&mut gate, GateInput::Message(message.to_string().as_bytes()));
-            if let Some(GateEvent::HandshakeDone(place)) = events.first() {
-                let answer: Value = serde_json::from_str(&lines[0]).unwrap();
-                prop_assert_eq!(&answer["result"]["protocolVersion"], policy.legacy[*place].as_str());
-                prop_assert_eq!(gate.session(), Some(*place));
-            }
-        }
+    fn no_handshake_agrees_on_a_modern_version(policy in policies(), messages in many()) {
+        handshakes_are_legacy(run, &policy, &messages)?;
     }
 
     #[test]
-    fn any_chunking_gives_the_same_outputs(
-        policy in policies(),
-        messages in prop::collection::vec(prop_oneof![3 => messages().prop_map(|m| m.to_string()), 1 => ".{0,20}"], 0..8),
-        cuts in prop::collection::vec(1_usize..50, 1..40),
-    ) {
-        let text = messages.iter().map(|message| format!("{message}\n")).collect::<String>();
-        let prepared = Arc::new(Prepared::new(policy));
-        let whole = run(&mut Gate::new(Arc::clone(&prepared)), GateInput::Bytes(text.as_bytes()));
-        let mut gate = Gate::new(prepared);
-        let (mut parts, mut rest) = ((Vec::new(), Vec::new()), text.as_bytes());
-        for cut in cuts.iter().cycle() {
-            let (chunk, after) = rest.split_at((*cut).min(rest.len()));
-            let (lines, events) = run(&mut gate, GateInput::Bytes(chunk));
-            parts.0.extend(lines);
-            parts.1.extend(events);
-            rest = after;
-            if rest.is_empty() {
-                break;
-            }
-        }
-        prop_assert_eq!(parts, whole);
+    fn any_chunking_gives_the_same_outputs(policy in policies(), text in texts(), cuts in cuts()) {
+        chunks_do_not_matter(run, &policy, &text, &cuts)?;
     }
 
     #[test]
-    fn any_bytes_are_survived_and_every_line_written_is_json(
-        policy in policies(),
-        bytes in prop::collection::vec(prop_oneof![any::<u8>(), select(b"{}[]\":,\n\\e1 ".to_vec())], 0..300),
-    ) {
-        let mut gate = Gate::new(Arc::new(Prepared::new(policy)));
-        let (lines, _) = run(&mut gate, GateInput::Bytes(&bytes));
-        prop_assert!(lines.len() <= bytes.iter().filter(|byte| **byte == b'\n').count());
-        for line in lines {
-            prop_assert!(serde_json::from_str::<Value>(&line).is_ok(), "{line}");
-        }
+    fn any_bytes_are_survived_and_every_line_written_is_json(policy in policies(), bytes in junk()) {
+        lines_are_json(run, &policy, &bytes)?;
     }
+}
+
+/// A gate with this done to each line that it writes.
+fn changed(gate: &mut Gate, input: GateInput<'_>, change: fn(&str) -> String) -> Ran {
+    let (lines, events) = run(gate, input);
+    (lines.iter().map(|line| change(line)).collect(), events)
+}
+
+fn echoes_modern(line: &str) -> String {
+    ["2025-11-25", "2025-03-26"].iter().fold(line.to_owned(), |line, old| line.replace(old, "2026-07-28"))
+}
+
+fn forgets(gate: &mut Gate, input: GateInput<'_>) -> Ran {
+    let ran = run(gate, input);
+    // A newline of its own ends whatever line was under way.
+    run(gate, GateInput::Bytes(b"\n"));
+    ran
+}
+
+#[track_caller]
+fn fails<S: Strategy>(inputs: S, property: impl Fn(S::Value) -> Result<(), TestCaseError>) {
+    let config = ProptestConfig { max_shrink_iters: 0, ..ProptestConfig::default() };
+    TestRunner::new(config).run(&inputs, property).unwrap_err();
+}
+
+#[test]
+fn a_gate_that_errs_is_noticed_by_every_property() {
+    let other_id: Run = |gate, input| changed(gate, input, |line| line.replace("\"id\":", "\"id\":1"));
+    fails((policies(), many()), |(policy, messages)| answers_belong(other_id, &policy, &messages));
+    let modern: Run = |gate, input| changed(gate, input, echoes_modern);
+    fails((policies(), many()), |(policy, messages)| handshakes_are_legacy(modern, &policy, &messages));
+    let inputs = (policies(), texts(), cuts());
+    fails(inputs, |(policy, text, cuts)| chunks_do_not_matter(forgets, &policy, &text, &cuts));
+    let unfinished: Run = |gate, input| changed(gate, input, |line| line[..line.len() - 1].to_owned());
+    fails((policies(), junk()), |(policy, bytes)| lines_are_json(unfinished, &policy, &bytes));
 }

@@ -1,6 +1,8 @@
 //! The classifier: it agrees with a second reader on every reply, chooses by our preferences alone, and reads back what we
 //! write.
 
+#![expect(clippy::panic, clippy::unwrap_used, reason = "these helpers are part of the tests")]
+
 mod second;
 
 use std::collections::BTreeMap;
@@ -152,80 +154,172 @@ fn classify(text: &[u8], preferences: &Preferences) -> String {
     format!("{} {kind}", id_text(reply.id))
 }
 
+/// The classifier on trial.
+type Classifier = fn(&[u8], &Preferences) -> String;
+
+fn readers_agree(classify: Classifier, text: &str) -> Result<(), TestCaseError> {
+    let ours = preferences(&["x", "2026-07-28"], &["2025-06-18", "2025-11-25"]);
+    prop_assert_eq!(classify(text.as_bytes(), &ours), second::classify(text.as_bytes(), &ours), "{}", text);
+    Ok(())
+}
+
+fn cut_is_no_message(classify: Classifier, text: &str, at: prop::sample::Index) -> Result<(), TestCaseError> {
+    let cut = &text.as_bytes()[..at.index(text.len())];
+    prop_assert_eq!(classify(cut, &Preferences::all()), "Absent NotAMessage");
+    Ok(())
+}
+
+/// What the client offers, how many of it are modern, what the server lists, and what else stands in the list.
+type Choice = (Vec<&'static str>, usize, Vec<&'static str>, Vec<(prop::sample::Index, &'static str)>);
+
+fn choices() -> impl Strategy<Value = Choice> {
+    let junk = select(vec!["null", "1", "[\"a\"]", "{\"a\":0}", "\"A\""]);
+    (
+        Just(vec!["a", "b", "c", "d", "e"]).prop_shuffle(),
+        0..5_usize,
+        prop::collection::vec(select(vec!["a", "b", "c", "d", "e", "f"]), 0..8),
+        prop::collection::vec((any::<prop::sample::Index>(), junk), 0..3),
+    )
+}
+
+/// Places of the versions selected, modern and legacy.
+type Selector = fn(&[u8], &Preferences) -> (Option<u16>, Option<u16>);
+
+fn selected(text: &[u8], ours: &Preferences) -> (Option<u16>, Option<u16>) {
+    let reply = classify_reply(text, ours, &Limits::DEFAULT, &mut IssueSink::new());
+    let ReplyKind::Discovered(found) = reply.kind else { panic!("{}", text.escape_ascii()) };
+    (found.listed.modern, found.listed.legacy)
+}
+
+/// Whatever the server's order, duplicates and junk: the first of our preferences that it lists.
+fn order_decides(select: Selector, (ours, split, list, junk): &Choice) -> Result<(), TestCaseError> {
+    let (modern, legacy) = ours.split_at(*split);
+    let mut members: Vec<String> = list.iter().map(|name| format!("\"{name}\"")).collect();
+    for (at, text) in junk {
+        members.insert(at.index(members.len() + 1), (*text).into());
+    }
+    let first = |ours: &[&str]| ours.iter().position(|name| list.contains(name)).map(|at| at as u16);
+    let text =
+        format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{"supportedVersions":[{}]}}}}"#, members.join(","));
+    prop_assert_eq!(select(text.as_bytes(), &preferences(modern, legacy)), (first(modern), first(legacy)));
+    Ok(())
+}
+
+fn answered(classify: fn(&[u8], &mut IssueSink) -> bool, bytes: &[u8]) -> Result<(), TestCaseError> {
+    let mut issues = IssueSink::new();
+    let is_message = classify(bytes, &mut issues);
+    prop_assert_eq!(is_message, issues.count() == 0);
+    Ok(())
+}
+
+fn is_message(bytes: &[u8], issues: &mut IssueSink) -> bool {
+    classify_reply(bytes, &Preferences::all(), &Limits::DEFAULT, issues).kind != ReplyKind::NotAMessage
+}
+
+/// An id as JSON text, a method, a version, and the client's name and version.
+type Written = (String, String, Option<String>, (String, String));
+
+fn requests() -> impl Strategy<Value = Written> {
+    let text_id = "[a-z]{0,5}(\\\\u00e9|\\\\n)?".prop_map(|id| format!("\"{id}\""));
+    let id = prop_oneof![any::<i64>().prop_map(|id| id.to_string()), text_id];
+    (id, any::<String>(), proptest::option::of(any::<String>()), (any::<String>(), any::<String>()))
+}
+
+type MetaWriter = fn(&mut Vec<u8>, Option<&str>, &str, &str, &str);
+
+fn request_reads_back(
+    write_meta: MetaWriter,
+    (id, method, version, client): &Written,
+) -> Result<(), TestCaseError> {
+    let source = format!(r#"{{"jsonrpc":"2.0","method":"","id":{id}}}"#);
+    let mut issues = IssueSink::new();
+    let Message::Request(read) = read_message(source.as_bytes(), &Limits::DEFAULT, &mut issues) else {
+        panic!("{source}")
+    };
+    let mut out = br#"{"jsonrpc":"2.0","id":"#.to_vec();
+    write_id(&mut out, &read.id);
+    out.extend_from_slice(b",\"method\":");
+    write_string(&mut out, method);
+    out.extend_from_slice(b",\"params\":{");
+    write_meta(&mut out, version.as_deref(), &client.0, &client.1, r#"{"roots":{}}"#);
+    out.extend_from_slice(b"}}");
+    let Message::Request(request) = read_message(&out, &Limits::DEFAULT, &mut issues) else {
+        panic!("{}", out.escape_ascii())
+    };
+    let kept = format!("\"id\":{id},");
+    prop_assert!(std::str::from_utf8(&out).unwrap().contains(&kept));
+    prop_assert_eq!(request.id, read.id);
+    prop_assert!(request.method.eq_str(method));
+    let meta = read_request_meta(&out, request.params, &mut issues);
+    prop_assert_eq!(meta.version.map(|version| version.decode().into_owned()), version.clone());
+    let info = |name| meta.client_info.unwrap().get(name).unwrap().as_str().unwrap();
+    prop_assert!(info("name").eq_str(&client.0) && info("version").eq_str(&client.1));
+    prop_assert_eq!(meta.capabilities.unwrap().text(), r#"{"roots":{}}"#);
+    prop_assert!(meta.present && meta.log_level_fine && meta.capabilities_present);
+    let expected: &[IssueId] = if version.is_some() { &[] } else { &[IssueId::MetaVersionMissing] };
+    prop_assert_eq!(issues.issues().iter().map(|issue| issue.id).collect::<Vec<_>>(), expected);
+    Ok(())
+}
+
+fn any_bytes() -> impl Strategy<Value = Vec<u8>> {
+    prop::collection::vec(any::<u8>(), 0..100)
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]
 
     #[test]
     fn both_readers_agree(text in replies()) {
-        let ours = preferences(&["x", "2026-07-28"], &["2025-06-18", "2025-11-25"]);
-        prop_assert_eq!(classify(text.as_bytes(), &ours), second::classify(text.as_bytes(), &ours), "{}", text);
+        readers_agree(classify, &text)?;
     }
 
     #[test]
     fn a_cut_reply_is_no_message(text in replies(), at in any::<prop::sample::Index>()) {
-        let cut = &text.as_bytes()[..at.index(text.len())];
-        prop_assert_eq!(classify(cut, &Preferences::all()), "Absent NotAMessage");
-    }
-
-    /// Whatever the server's order, duplicates and junk: the first of our preferences that it lists.
-    #[test]
-    fn our_order_decides(
-        ours in Just(vec!["a", "b", "c", "d", "e"]).prop_shuffle(),
-        split in 0..5_usize,
-        list in prop::collection::vec(select(vec!["a", "b", "c", "d", "e", "f"]), 0..8),
-        junk in prop::collection::vec((any::<prop::sample::Index>(), select(vec!["null", "1", "[\"a\"]", "{\"a\":0}", "\"A\""])), 0..3),
-    ) {
-        let (modern, legacy) = ours.split_at(split);
-        let mut members: Vec<String> = list.iter().map(|name| format!("\"{name}\"")).collect();
-        for (at, text) in junk {
-            members.insert(at.index(members.len() + 1), text.into());
-        }
-        let first = |ours: &[&str]| ours.iter().position(|name| list.contains(name)).map(|at| at as u16);
-        let text = format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{"supportedVersions":[{}]}}}}"#, members.join(","));
-        let ours = preferences(modern, legacy);
-        let reply = classify_reply(text.as_bytes(), &ours, &Limits::DEFAULT, &mut IssueSink::new());
-        let ReplyKind::Discovered(found) = reply.kind else { panic!("{text}") };
-        prop_assert_eq!((found.listed.modern, found.listed.legacy), (first(modern), first(legacy)));
+        cut_is_no_message(classify, &text, at)?;
     }
 
     #[test]
-    fn any_bytes_have_an_answer(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
-        let mut issues = IssueSink::new();
-        let reply = classify_reply(&bytes, &Preferences::all(), &Limits::DEFAULT, &mut issues);
-        prop_assert_eq!(reply.kind == ReplyKind::NotAMessage, issues.count() > 0);
+    fn our_order_decides(choice in choices()) {
+        order_decides(selected, &choice)?;
     }
 
     #[test]
-    fn a_written_request_reads_back(
-        id in prop_oneof![any::<i64>().prop_map(|id| id.to_string()), "[a-z]{0,5}(\\\\u00e9|\\\\n)?".prop_map(|id| format!("\"{id}\""))],
-        method in any::<String>(),
-        version in proptest::option::of(any::<String>()),
-        client in (any::<String>(), any::<String>()),
-    ) {
-        let source = format!(r#"{{"jsonrpc":"2.0","method":"","id":{id}}}"#);
-        let mut issues = IssueSink::new();
-        let Message::Request(read) = read_message(source.as_bytes(), &Limits::DEFAULT, &mut issues) else { panic!() };
-        let mut out = br#"{"jsonrpc":"2.0","id":"#.to_vec();
-        write_id(&mut out, &read.id);
-        out.extend_from_slice(b",\"method\":");
-        write_string(&mut out, &method);
-        out.extend_from_slice(b",\"params\":{");
-        write_request_meta(&mut out, version.as_deref(), &client.0, &client.1, r#"{"roots":{}}"#);
-        out.extend_from_slice(b"}}");
-        let Message::Request(request) = read_message(&out, &Limits::DEFAULT, &mut issues) else { panic!() };
-        let kept = format!("\"id\":{id},");
-        prop_assert!(std::str::from_utf8(&out).unwrap().contains(&kept));
-        prop_assert_eq!(request.id, read.id);
-        prop_assert!(request.method.eq_str(&method));
-        let meta = read_request_meta(&out, request.params, &mut issues);
-        prop_assert_eq!(meta.version.map(|version| version.decode().into_owned()), version.clone());
-        let info = |name| meta.client_info.unwrap().get(name).unwrap().as_str().unwrap();
-        prop_assert!(info("name").eq_str(&client.0) && info("version").eq_str(&client.1));
-        prop_assert_eq!(meta.capabilities.unwrap().text(), r#"{"roots":{}}"#);
-        prop_assert!(meta.present && meta.log_level_fine && meta.capabilities_present);
-        let expected: &[IssueId] = if version.is_some() { &[] } else { &[IssueId::MetaVersionMissing] };
-        prop_assert_eq!(issues.issues().iter().map(|issue| issue.id).collect::<Vec<_>>(), expected);
+    fn any_bytes_have_an_answer(bytes in any_bytes()) {
+        answered(is_message, &bytes)?;
     }
+
+    #[test]
+    fn a_written_request_reads_back(written in requests()) {
+        request_reads_back(write_request_meta, &written)?;
+    }
+}
+
+#[track_caller]
+fn fails<S: Strategy>(inputs: S, property: impl Fn(S::Value) -> Result<(), TestCaseError>) {
+    let config = ProptestConfig { max_shrink_iters: 0, ..ProptestConfig::default() };
+    TestRunner::new(config).run(&inputs, property).unwrap_err();
+}
+
+#[test]
+fn a_classifier_that_errs_is_noticed_by_every_property() {
+    let no_modern_errors: Classifier = |text, ours| classify(text, ours).replace("ModernError", "OtherError");
+    fails(replies(), |text| readers_agree(no_modern_errors, &text));
+    let completes: Classifier = |text, ours| classify(&[text, b"}"].concat(), ours);
+    let cut = (replies(), any::<prop::sample::Index>());
+    fails(cut, |(text, at)| cut_is_no_message(completes, &text, at));
+    let newest_name: Selector = |text, ours| {
+        let sorted = |list: &[ProtocolVersion]| {
+            let mut list = list.to_vec();
+            list.sort();
+            list.into()
+        };
+        selected(text, &Preferences { modern: sorted(&ours.modern), legacy: sorted(&ours.legacy) })
+    };
+    fails(choices(), |choice| order_decides(newest_name, &choice));
+    fails(any_bytes(), |bytes| answered(|bytes, _| is_message(bytes, &mut IssueSink::new()), &bytes));
+    let no_version: MetaWriter =
+        |out, _, name, version, all| write_request_meta(out, None, name, version, all);
+    fails(requests(), |written| request_reads_back(no_version, &written));
 }
 
 #[test]

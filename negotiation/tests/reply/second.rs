@@ -93,7 +93,10 @@ pub(crate) fn classify(bytes: &[u8], preferences: &Preferences) -> String {
             return format!("{id} {kind} {method}");
         }
         (Some(_), None) if result.or(error).is_none() => return "Absent NotAMessage".into(),
-        (None, None) if result.or(error).or(get("id")).is_none() => return "Absent NotAMessage".into(),
+        // Neither an outcome nor both of the others: nobody means it as a response.
+        (None, None) if result.or(error).or(get("id").and(get("jsonrpc"))).is_none() => {
+            return "Absent NotAMessage".into();
+        }
         (None, _) if right => {}
         _ => return format!("{id} Broken"),
     }

@@ -3,7 +3,7 @@
 use mcp_parley_trace::{Era, Kind};
 
 use super::base::client_reports;
-use super::met_a_mark;
+use super::{is_legacy_list, met_a_mark};
 use crate::known::{INVALID_PARAMS, Method};
 use crate::story::{Answer, Message, NONE, Phase, Shape, Side, Story};
 use crate::verdict::Verdict;
@@ -52,6 +52,19 @@ fn after_answer(
         Some((seen, seq)) => Verdict::contested(seen, &[answer.received, seq]),
         None => Verdict::incomplete("it does not show what the client made of it"),
     }
+}
+
+/// AMB-01
+pub(super) fn legacy_list(story: &Story<'_>) -> Verdict {
+    after_answer(
+        story,
+        |answer| is_legacy_list(story, answer),
+        |step| match step {
+            Step::Initialize => Some("handshake"),
+            Step::Fail => Some("report"),
+            Step::Modern | Step::Probe => None,
+        },
+    )
 }
 
 /// AMB-02

@@ -31,16 +31,18 @@ fn claims_modern(story: &Story<'_>, message: &Message) -> bool {
         || story.requests().any(|request| is_modern_call(story, request))
 }
 
-/// BASE-01: what is JSON is also JSON-RPC 2.0. Lines that are no JSON are STDIO-02's and STDIO-03's.
+/// BASE-01: what is JSON is also JSON-RPC 2.0, by which a call has one response. Lines that are no JSON are STDIO-02's and STDIO-03's.
 pub(super) fn is_json_rpc(story: &Story<'_>) -> Verdict {
     let mut kept = NONE;
     for message in story.own().filter(|message| is_of_modern_era(story, message)) {
         let wrong = match message.shape {
-            Shape::NotMessage => "it is neither request, notification nor response",
-            Shape::Both => "the response has a result and an error",
+            Shape::NotMessage | Shape::Neither => "it is neither request, notification nor response",
+            Shape::Both => "it has more than one of method, result and error",
             Shape::Request | Shape::Notification | Shape::Result | Shape::Error => {
                 let version = message.root.and_then(|root| story.get(root, "jsonrpc"));
-                if !story.is_string(version, "2.0") {
+                if message.repeats {
+                    "the request has been answered before"
+                } else if !story.is_string(version, "2.0") {
                     "`jsonrpc` is not \"2.0\""
                 } else if message
                     .params
@@ -111,7 +113,7 @@ fn is_readable(story: &Story<'_>, message: &Message) -> bool {
 }
 
 /// A modern response whose id is that of no request, though every message that the server had received on that process
-/// was readable and one of them waits for its answer. A second answer to the same request is not judged.
+/// was readable and one of them waits for its answer. A second answer to the same request is BASE-01's.
 fn is_astray(story: &Story<'_>, response: &Message) -> Option<u32> {
     if response.pair != NONE || response.repeats || !is_of_modern_era(story, response) {
         return None;

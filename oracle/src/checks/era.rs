@@ -3,7 +3,7 @@
 use mcp_parley_trace::{Era, Mode, Subject};
 
 use super::neg::era_named;
-use super::{is_modern_call, may_have_crossed};
+use super::{is_legacy_list, is_modern_call, may_have_crossed};
 use crate::json::Type;
 use crate::known::{INVALID_PARAMS, META_CAPABILITIES, Method, TASKS_EXTENSION, VERSIONS, is_modern_code};
 use crate::story::{Answer, Message, NONE, Phase, Shape, Side, Story};
@@ -11,7 +11,7 @@ use crate::verdict::Verdict;
 
 /// Judges every `initialize` that was sent when modern evidence of a wanted kind was in force. Evidence is an answer, by
 /// its id, to a modern request; it lasts for the run, a later process of the same server included, until the client
-/// asks a later process anew.
+/// asks a later process anew. What a DiscoverResult with common legacy versions only allows is contested.
 fn no_initialize_after(
     story: &Story<'_>,
     wanted: impl Fn(Answer, Method) -> bool,
@@ -19,6 +19,7 @@ fn no_initialize_after(
 ) -> Verdict {
     let fits = |answer: &Message| {
         !may_have_crossed(story, answer)
+            && !is_legacy_list(story, answer)
             && story.request_of(answer).is_some_and(|request| wanted(answer.answer, request.method))
     };
     for request in story.requests().filter(|request| request.method == Method::Initialize) {
@@ -54,6 +55,20 @@ pub(super) fn no_fallback_after_modern_error(story: &Story<'_>) -> Verdict {
 /// ERA-20: any evidence, a modern success included.
 pub(super) fn stays_modern(story: &Story<'_>) -> Verdict {
     no_initialize_after(story, |_, _| true, "it leaves the modern era although it has met a modern server")
+}
+
+/// ERA-11, where one run over stdio shows it: a process that has agreed on a legacy version is legacy for as long as it lives.
+pub(super) fn remembers_legacy(story: &Story<'_>) -> Verdict {
+    let mut kept = NONE;
+    for request in story.requests().filter(|request| matches!(request.phase, Phase::Shaken | Phase::Session))
+    {
+        if request.method == Method::Discover {
+            let reason = "it probes a process with which it has agreed on a legacy version";
+            return Verdict::broken_by(request, &[], reason);
+        }
+        kept = request.sent;
+    }
+    Verdict::kept(kept, "no request after a handshake")
 }
 
 /// ERA-09. A client that opens with something else may know the era from an earlier connection (ERA-12).

@@ -4,7 +4,7 @@ use mcp_parley_trace::{Era, Kind, Mode};
 
 use super::{met_a_mark, names_itself};
 use crate::json::Type;
-use crate::known::{INVALID_PARAMS, Method};
+use crate::known::{INVALID_PARAMS, Method, VERSIONS};
 use crate::story::{Answer, Message, NONE, Phase, Shape, Side, Story};
 use crate::verdict::Verdict;
 
@@ -34,6 +34,33 @@ pub(super) fn names_supported(story: &Story<'_>) -> Verdict {
         }
         _ => Verdict::kept(kept, "no `initialize`"),
     }
+}
+
+/// LEG-01b. A preference that the client declares may be its user's, so the version that it likes best will do as well. After
+/// an answer to `initialize` another version may be what the server asked for.
+pub(super) fn names_newest(story: &Story<'_>) -> Verdict {
+    let Some(accepts) = story.accepts() else {
+        return Verdict::not_applicable("the legacy versions of the client are not known");
+    };
+    let age = |version: &str| VERSIONS.iter().position(|(known, _)| *known == version);
+    let Some(newest) =
+        accepts.iter().max_by_key(|version| age(version)).filter(|newest| age(newest).is_some())
+    else {
+        return Verdict::not_applicable("the client declares no legacy version");
+    };
+    let Some(request) = handshakes(story).next() else { return Verdict::not_applicable("no `initialize`") };
+    let Some(version) = story.string(request.handshake_version) else {
+        return Verdict::not_applicable("`initialize` names no version");
+    };
+    let liked = accepts.first().is_some_and(|best| *best == version);
+    if accepts.iter().any(|own| *own == version) && *newest != version && !liked {
+        return Verdict::broken_by(
+            request,
+            &[],
+            "`initialize` names an older version than the client supports",
+        );
+    }
+    Verdict::pass(&[request.sent])
 }
 
 /// The server is known, from this run, to serve this legacy version by handshake: it agreed on it, or listed it.
@@ -137,6 +164,30 @@ pub(super) fn leaves_unsupported(story: &Story<'_>) -> Verdict {
             }
             (_, Some((seq, ..))) => return Verdict::broken(seq, &[answer.received, seq], reason),
             _ => kept = answer.received,
+        }
+    }
+    Verdict::kept(kept, "no InitializeResult at a version that the client does not declare")
+}
+
+/// LEG-04b. Going on at that version is LEG-04's.
+pub(super) fn disconnects(story: &Story<'_>) -> Verdict {
+    let Some(accepts) = story.accepts() else {
+        return Verdict::not_applicable("the legacy versions of the client are not known");
+    };
+    let mut kept = NONE;
+    for (answer, _) in story.answers().filter(|(answer, _)| answer.answer == Answer::Handshake) {
+        let version = story.string(answer.handshake_version).unwrap_or_default();
+        if answer.received == NONE || accepts.iter().any(|own| *own == version) {
+            continue;
+        }
+        let ended =
+            story.process(answer).is_some_and(|process| process.closed.is_some() || process.gone.is_some());
+        if ended || next_on_process(story, answer, |_| true).is_some() {
+            kept = answer.received;
+        } else if story.is_whole() {
+            let (seq, _) = story.last();
+            let reason = "it keeps a connection that it can use at no version";
+            return Verdict::broken(seq, &[answer.received, seq], reason);
         }
     }
     Verdict::kept(kept, "no InitializeResult at a version that the client does not declare")

@@ -36,8 +36,8 @@ pub struct Check {
 macro_rules! checks {
     ($($id:literal $subject:ident $run:path,)*) => {
         /// Every check. Where several rows break at the same event, the first of them here names the finding: the order
-        /// is the catalogue's, except that a row which only repeats others stands after them (DISC-02, ERA-02, ERA-20,
-        /// META-20, PAT-01b).
+        /// is the catalogue's, except that a row which only repeats others stands after them (DISC-02, ERA-02, ERA-11,
+        /// ERA-20, META-20, PAT-01b).
         pub const CHECKS: &[Check] = &[$(Check { id: $id, subject: Role::$subject, run: $run }),*];
     };
 }
@@ -89,6 +89,7 @@ checks! {
     "STDIO-05" Server pat::no_server_request,
     "STDIO-07" Server stdio::exits_on_eof,
     "STDIO-10" Client stdio::closes_first,
+    "LEG-29" Client stdio::closes_session_first,
     "PAT-01b" Client pat::no_client_response,
     "CANC-09" Client canc::names_open_request,
     "CACHE-01" Server cache::has_hints,
@@ -97,9 +98,11 @@ checks! {
     "CACHE-03" Server cache::known_scope,
     "DISC-02" Server disc::result_members,
     "LEG-01" Client leg::names_supported,
+    "LEG-01b" Client leg::names_newest,
     "LEG-02" Server leg::echoes_supported,
     "LEG-03" Server leg::offers_another,
     "LEG-04" Client leg::leaves_unsupported,
+    "LEG-04b" Client leg::disconnects,
     "LEG-06" Client canc::not_initialize,
     "LEG-07" Client leg::opens_with_initialize,
     "LEG-08" Server leg::result_members,
@@ -116,6 +119,8 @@ checks! {
     "PROP-SAME" Both prop::same,
     "PROP-ALIVE" Both prop::alive,
     "PROP-STDOUT" Both stdio::nothing_else,
+    "ERA-11" Client era::remembers_legacy,
+    "AMB-01" Client amb::legacy_list,
     "AMB-02" Client amb::odd_success,
     "AMB-03" Client amb::odd_unsupported,
     "AMB-05" Client amb::probe_exit,
@@ -180,6 +185,21 @@ fn may_have_crossed(story: &Story<'_>, answer: &Message) -> bool {
     let Some(request) = story.request_of(answer) else { return false };
     !story.sees(Side::Client)
         && story.declared.longest_wait_us.is_some_and(|wait| answer.sent_us >= request.sent_us + wait)
+}
+
+/// A DiscoverResult in which the only versions that both sides support are legacy (AMB-01). Where the client's own are not
+/// known, every version of the right era may be one.
+fn is_legacy_list(story: &Story<'_>, answer: &Message) -> bool {
+    let common = |own: Option<&[String]>, era: Era| {
+        answer.list.is_some_and(|list| {
+            story.children(list).filter_map(|at| story.string(Some(at))).any(|version| {
+                own.map_or(story.era(&version) == Some(era), |own| own.iter().any(|own| *own == *version))
+            })
+        })
+    };
+    answer.answer == Answer::Discovered
+        && common(story.accepts(), Era::Legacy)
+        && !common(story.offers(), Era::Modern)
 }
 
 /// The client received this answer before the event `seq`, beyond doubt.

@@ -1,10 +1,11 @@
 //! STDIO: the framing, and how a process ends.
 
-use mcp_parley_trace::{Channel, Kind, Node, Subject};
+use mcp_parley_trace::{Kind, Subject};
 
 use super::base::is_of_modern_era;
 use crate::json::Tree;
-use crate::story::{Message, NONE, Phase, Shape, Side, Story, What};
+use crate::known::Method;
+use crate::story::{Message, NONE, Phase, Shape, Side, Story, What, is_kill};
 use crate::verdict::Verdict;
 
 /// STDIO-01: text that is no JSON by itself, and is together with the lines after it.
@@ -113,21 +114,40 @@ fn has_exits(story: &Story<'_>) -> bool {
 /// A signal this soon after the end of the input is no wait for the process to exit, in microseconds.
 const NO_WAIT_US: u64 = 100_000;
 
-/// STDIO-10: a signal that ends processes, before the client's end was closed or together with it. A mock that ends itself by
-/// a signal names its cause. What comes after a standstill is the supervisor's doing.
+/// STDIO-10
 pub(super) fn closes_first(story: &Story<'_>) -> Verdict {
+    waits_for_exit(story, false)
+}
+
+/// LEG-29: the same of a process to which the client has sent `initialize`.
+pub(super) fn closes_session_first(story: &Story<'_>) -> Verdict {
+    waits_for_exit(story, true)
+}
+
+/// A signal that ends a process, before the client's end was closed or together with it. What comes after a standstill is
+/// the supervisor's doing.
+fn waits_for_exit(story: &Story<'_>, in_session: bool) -> Verdict {
     let mut kept = NONE;
     for moment in story.moments() {
         let What::Life(event) = moment.what else { continue };
         if event.kind == Kind::Stuck {
             break;
         }
-        let Channel::Process(_) = event.channel else { continue };
-        let process = story.process_of(&event).and_then(|place| story.processes().get(place as usize));
-        let closed = process.and_then(|process| process.closed).filter(|(seq, _)| *seq < moment.seq);
+        let Some(place) = story.process_of(&event) else { continue };
+        let shook = story.requests().any(|request| {
+            request.process == place && request.method == Method::Initialize && request.sent < moment.seq
+        });
+        if shook != in_session {
+            continue;
+        }
+        let closed = story
+            .processes()
+            .get(place as usize)
+            .and_then(|process| process.closed)
+            .filter(|(seq, _)| *seq < moment.seq);
         let waited = closed.is_some_and(|(_, t_us)| moment.t_us.saturating_sub(t_us) >= NO_WAIT_US);
         match event.kind {
-            Kind::Signal(9 | 15) if !waited && event.cause.is_none() && event.node == Node::Server => {
+            Kind::Signal(_) if is_kill(&event) && !waited => {
                 let reason = "it kills the server without waiting for it to exit";
                 return Verdict::broken(moment.seq, &[moment.seq], reason);
             }

@@ -221,7 +221,7 @@ fn slice(text: &[u8], start: u32, end: u32) -> &[u8] {
 }
 
 /// Digits only: no two of these have the same value, since JSON has no leading zeros.
-fn is_natural(raw: &[u8]) -> bool {
+pub(crate) fn is_natural(raw: &[u8]) -> bool {
     raw.iter().all(u8::is_ascii_digit)
 }
 

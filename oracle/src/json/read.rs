@@ -37,25 +37,29 @@ impl<'a> Reader<'a> {
 
     /// One value, without recursion: `open` holds the containers around the place that is read.
     pub(super) fn value(&mut self) -> Result<(), Refusal> {
-        let mut open = [0_u32; DEPTH];
+        let mut open = [(0_u32, false); DEPTH];
         let mut depth = 0;
         let mut key = None;
         loop {
             let container = self.begin(key.take())?;
             if let Some(container) = container {
-                *open.get_mut(depth).ok_or(Refusal::TooMuch)? = container;
+                let is_object =
+                    self.nodes.get(container as usize).is_some_and(|node| node.kind == Type::Object);
+                *open.get_mut(depth).ok_or(Refusal::TooMuch)? = (container, is_object);
                 depth += 1;
             }
             let mut fresh = container.is_some();
             // Closes what ends here, and stops where the next value begins.
             loop {
-                let Some(around) = depth.checked_sub(1).map(|at| open[at] as usize) else { return Ok(()) };
-                let is_object = self.nodes[around].kind == Type::Object;
+                let around = depth.checked_sub(1).and_then(|at| open.get(at));
+                let Some((around, is_object)) = around.copied() else { return Ok(()) };
                 let byte = self.peek()?;
                 if byte == if is_object { b'}' } else { b']' } {
                     self.at += 1;
-                    self.nodes[around].end = self.at as u32;
-                    self.nodes[around].next = self.nodes.len() as u32;
+                    let next = self.nodes.len() as u32;
+                    if let Some(node) = self.nodes.get_mut(around as usize) {
+                        (node.end, node.next) = (self.at as u32, next);
+                    }
                     depth -= 1;
                     fresh = false;
                     continue;
@@ -221,7 +225,12 @@ impl<'a> Reader<'a> {
     }
 
     /// The next byte that is no blank.
+    #[inline]
     fn peek(&mut self) -> Result<u8, Refusal> {
+        match self.here() {
+            Some(byte) if byte > b' ' => return Ok(byte),
+            _ => {}
+        }
         while self.here().is_some_and(is_blank) {
             self.at += 1;
         }

@@ -25,9 +25,9 @@ pub(crate) struct Process {
     open_probes: u32,
     /// The server has answered as a modern one.
     claimed: bool,
-    /// The client's end of the pipes was seen to close.
+    /// The client's end of the pipes was seen to close, or the client ended the process.
     pub(crate) closed: Option<(u32, u64)>,
-    /// The server's end closed, or the process ended.
+    /// The server's end closed, or the process ended, and not by the client's doing.
     pub(crate) gone: Option<(u32, u64)>,
     /// The process ended, or could not be started.
     pub(crate) ended: Option<(u32, u64, Kind)>,
@@ -55,12 +55,17 @@ impl Process {
             (Kind::WriteFailed, Node::Server) => &mut self.closed,
             (Kind::Exit(_) | Kind::Signal(_), _) | (Kind::SpawnFailed, Node::Client) => {
                 self.ended.get_or_insert((seq, event.t_us, event.kind));
-                &mut self.gone
+                if is_kill(event) { &mut self.closed } else { &mut self.gone }
             }
             _ => return,
         };
         slot.get_or_insert(now);
     }
+}
+
+/// SIGTERM or SIGKILL that ends a server from outside. One that ends itself so, or is ended by the world, names its cause.
+pub(crate) fn is_kill(event: &Event) -> bool {
+    matches!(event.kind, Kind::Signal(9 | 15)) && event.cause.is_none() && event.node == Node::Server
 }
 
 /// What holds for the whole run while it is told.

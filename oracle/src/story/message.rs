@@ -1,7 +1,11 @@
 //! One message: where it stands, what it is, and what it says, as far as any check asks.
 
-use crate::json::{At, Refusal, Tree, Type};
+use crate::json::{At, Refusal, Tree, Type, is_natural};
 use crate::known::{self, META_CAPABILITIES, META_INFO, META_VERSION, Method};
+
+/// What a receiver makes of a longer message is not judged: the text names no size, and nobody can keep any line at all. No
+/// message of a negotiation comes near.
+const LONG: u32 = 1 << 20;
 
 /// No message, no event.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -34,8 +38,10 @@ pub(crate) enum Shape {
     Notification,
     Result,
     Error,
-    /// Result and error at once.
+    /// Result and error at once, or either beside a method.
     Both,
+    /// `jsonrpc` and an id, and neither method, result nor error: it can only be meant as a response.
+    Neither,
 }
 
 /// What a response means to the request that it answers.
@@ -109,7 +115,7 @@ pub(crate) struct Message {
     pub(crate) received: u32,
     pub(crate) received_us: u64,
     pub(crate) shape: Shape,
-    /// Its envelope is as JSON-RPC and MCP want it.
+    /// Its envelope is as JSON-RPC and MCP want it, and its length is one that any receiver takes.
     pub(crate) clean: bool,
     pub(crate) root: Option<At>,
     pub(crate) method: Method,
@@ -214,23 +220,29 @@ impl Message {
             doubled |= slot.replace(member).is_some();
         }
         let named = method.and_then(|at| tree.string(text, at));
-        self.shape = match (&named, self.result, self.error) {
-            (Some(_), ..) if self.id.is_some() => Shape::Request,
-            (Some(_), ..) => Shape::Notification,
-            (None, Some(_), Some(_)) => Shape::Both,
+        self.shape = match (method, self.result, self.error) {
+            (Some(_), None, None) if named.is_none() => Shape::NotMessage,
+            (Some(_), None, None) if self.id.is_some() => Shape::Request,
+            (Some(_), None, None) => Shape::Notification,
             (None, Some(_), None) => Shape::Result,
             (None, None, Some(_)) => Shape::Error,
+            (None, None, None) if version.is_some() && self.id.is_some() => Shape::Neither,
             (None, None, None) => Shape::NotMessage,
+            _ => Shape::Both,
         };
-        self.clean = !doubled && version.is_some_and(|at| tree.is_string(text, at, "2.0"));
+        self.clean = !doubled && self.end - self.start <= LONG;
+        self.clean &= version.is_some_and(|at| tree.is_string(text, at, "2.0"));
         match self.shape {
             Shape::Request | Shape::Notification => {
                 self.method = named.map(|name| Method::named(&name)).unwrap_or_default();
-                self.clean &= self.result.is_none() && self.error.is_none();
                 self.clean &= self.params.is_none_or(|at| tree.kind(at) == Type::Object);
                 self.request(tree, text);
             }
-            Shape::Result | Shape::Both => self.success(tree, text),
+            Shape::Result => self.success(tree, text),
+            Shape::Both => {
+                self.clean = false;
+                self.success(tree, text);
+            }
             Shape::Error => self.failure(tree, text),
             _ => self.clean = false,
         }
@@ -256,7 +268,7 @@ impl Message {
 
     fn success(&mut self, tree: &Tree, text: &[u8]) {
         let Some(result) = self.result else { return };
-        self.clean &= self.shape == Shape::Result && tree.kind(result) == Type::Object;
+        self.clean &= tree.kind(result) == Type::Object;
         self.result_type = tree.get(text, result, "resultType");
         self.list = tree.get(text, result, "supportedVersions");
         self.handshake_version = tree.get(text, result, "protocolVersion");
@@ -265,17 +277,15 @@ impl Message {
     fn failure(&mut self, tree: &Tree, text: &[u8]) {
         let Some(error) = self.error else { return };
         let code = tree.get(text, error, "code");
-        let plain = code
-            .is_some_and(|at| tree.raw(text, at).iter().all(|byte| *byte == b'-' || byte.is_ascii_digit()));
+        // To the schema, -32022.0 is an integer. One that does not fit here need not fit the receiver either (AMB-04).
         self.code = code.and_then(|at| tree.number(text, at)).and_then(|number| number.small_integer());
-        self.clean &= plain
-            && code.is_some_and(|at| tree.kind(at) == Type::Number)
+        self.clean &= self.code.is_some()
             && tree.get(text, error, "message").is_some_and(|at| tree.kind(at) == Type::String);
         self.list = tree.get(text, error, "data").and_then(|data| tree.get(text, data, "supported"));
     }
 
     pub(crate) fn is_response(&self) -> bool {
-        matches!(self.shape, Shape::Result | Shape::Error | Shape::Both)
+        matches!(self.shape, Shape::Result | Shape::Error | Shape::Both | Shape::Neither)
     }
 
     pub(crate) fn is_request(&self) -> bool {
@@ -286,11 +296,16 @@ impl Message {
         self.shape == Shape::Request && self.method == method
     }
 
-    /// A line that is no message at all.
+    /// A line that is no message at all, whatever is meant.
     pub(crate) fn is_noise(&self) -> bool {
         matches!(
             self.shape,
-            Shape::Blank | Shape::NotJson | Shape::Unfinished | Shape::Batch | Shape::NotMessage
+            Shape::Blank
+                | Shape::NotJson
+                | Shape::Unfinished
+                | Shape::Batch
+                | Shape::NotMessage
+                | Shape::Neither
         )
     }
 
@@ -365,6 +380,7 @@ impl Message {
 pub(crate) fn is_good_id(tree: &Tree, text: &[u8], at: At) -> bool {
     match tree.kind(at) {
         Type::String => true,
+        Type::Number if is_natural(tree.raw(text, at)) => true,
         Type::Number => tree.number(text, at).is_some_and(|number| number.is_integer()),
         _ => false,
     }

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use mcp_parley_trace::{Channel, Declared, Era, Event, Kind, Mode, Node, Recording, Subject};
 
-pub(crate) use context::Process;
+pub(crate) use context::{Process, is_kill};
 pub(crate) use frame::Ends;
 pub(crate) use message::{Answer, Message, NONE, Phase, Shape, Side, is_good_id};
 
@@ -114,6 +114,7 @@ impl<'a> Story<'a> {
                 && this.request_of(message).is_some_and(|request| request.method == Method::Discover)
                 && message.result.is_some()
                 && (message.list.is_some() || message.result_type.is_some());
+            this.server_is_modern |= this.strays_from_the_probe(message);
         }
         for moment in &told.moments {
             match moment.what {
@@ -125,6 +126,22 @@ impl<'a> Story<'a> {
             }
         }
         this
+    }
+
+    /// A result with both marks of the era under an id that nobody used: it can only be meant for a probe that waits.
+    fn strays_from_the_probe(&self, message: &Message) -> bool {
+        message.from == Side::Server
+            && message.shape == Shape::Result
+            && message.pair == NONE
+            && !message.repeats
+            && message.list.is_some()
+            && message.result_type.is_some()
+            && self.requests().any(|probe| {
+                probe.method == Method::Discover
+                    && probe.process == message.process
+                    && probe.received < message.sent
+                    && self.answered_before(probe, message.sent).is_none()
+            })
     }
 
     pub(crate) fn messages(&self) -> &'a [Message] {

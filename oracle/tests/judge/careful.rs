@@ -4,7 +4,7 @@ use crate::support::{Script, View, expand};
 use mcp_parley_oracle::{Judge, Severity, Verdicts};
 use mcp_parley_trace::{Channel, Kind, Node, Outcome, Recording, Transport};
 
-fn judged(text: &str, view: View) -> Verdicts {
+pub(crate) fn judged(text: &str, view: View) -> Verdicts {
     let script = Script::parse(text);
     let take = script.record(view);
     assert_eq!(take.marked, None, "nothing is marked here");
@@ -18,7 +18,7 @@ fn broken(verdicts: &Verdicts) -> Vec<&'static str> {
 
 /// From both ends, and from the counterpart's only.
 #[track_caller]
-fn breaks(text: &str, expected: &[&str]) {
+pub(crate) fn breaks(text: &str, expected: &[&str]) {
     for view in [View::Both, View::CounterpartOnly] {
         assert_eq!(broken(&judged(text, view)), expected, "{view:?}");
     }
@@ -81,6 +81,22 @@ fn a_fallback_after_a_modern_error_is_named_by_era_04_and_what_follows_is_listed
         assert_eq!(finding.severity, Severity::Error);
         assert_eq!(finding.message_kind, "initialize request");
     }
+}
+
+#[test]
+fn only_a_common_legacy_version_in_a_discover_result_leaves_the_handshake_open() {
+    let run = |answer: &str| format!("C> $PROBE(1)\nS> {answer}\nC> $INITIALIZE(2)\n");
+    contests(&run("$FOUND(1,2025-11-25)"), "AMB-01", "handshake");
+    contests("C> $PROBE(1)\nS> $FOUND(1,2025-11-25)\n-- failed\n", "AMB-01", "report");
+    contests(
+        &format!("modern: unknown\nlegacy: unknown\n{}", run("$FOUND(1,2025-11-25)")),
+        "AMB-01",
+        "handshake",
+    );
+    breaks(&run("$FOUND(1,2099-01-01)"), &["ERA-03", "ERA-20"]);
+    breaks(&run("$FOUND(1,2024-11-05)"), &["ERA-03", "ERA-20"]);
+    breaks(&run("$FOUND(1,2025-11-25,2026-07-28)"), &["ERA-03", "ERA-20"]);
+    breaks(&run("$REFUSED(1,2026-07-28,2025-11-25)"), &["ERA-04", "ERA-02", "ERA-20"]);
 }
 
 #[test]
@@ -298,7 +314,7 @@ fn a_mutant_without_reports_is_found_by_what_it_sends() {
     breaks("reports: no\nC> $PROBE(1)\nS> $FOUND(2)\nC> $LIST(2)\n", &["PROP-ID"]);
     breaks(
         "C> $PROBE(1)\nS> $ERROR(1)\nC> $INITIALIZE(2)\nS> $AGREED(2)\nC> $READY\nC> $PROBE(3)\n",
-        &["PROP-ONE-ERA"],
+        &["PROP-ONE-ERA", "ERA-11"],
     );
 }
 
@@ -317,6 +333,21 @@ fn endless_probing_is_found_however_it_goes() {
     assert_eq!(broken(&verdicts), ["PROP-RETRY"]);
     let restarts: String = (1..=9).map(|id| format!("C> $PROBE({id})\n-- exit 1\n-- start\n")).collect();
     assert_eq!(broken(&judged(&restarts, View::Both)), ["PROP-RETRY"]);
+}
+
+#[test]
+fn an_answer_under_another_id_and_a_second_one_are_the_servers_fault() {
+    let served = |lines: &str| format!("subject: server\n{lines}");
+    let after = "C> $INITIALIZE(2)\nS> $AGREED(2)\nC> $READY\nC> $BARE(3)\nS> $OLD_TOOLS(3)\n";
+    breaks(&served(&format!("C> $PROBE(1)\nS> $FOUND(\"1\")\n{after}")), &["BASE-04"]);
+    breaks(&served(&format!("C> $PROBE(1)\nS> $FOUND(\"nobody\")\n{after}")), &["BASE-04"]);
+    breaks(&served("C> $PROBE(1)\nS> $FOUND(1)\nS> $FOUND(1)\n"), &["BASE-01"]);
+    // The client uses an id again, whose answer it has.
+    breaks(&served("C> $PROBE(1)\nS> $FOUND(1)\nC> $LIST(1)\nS> $TOOLS(1)\n"), &[]);
+    // Without a mark of the era nobody knows that the server is a modern one.
+    breaks(&served(&format!("C> $PROBE(1)\nS> $ERROR(\"1\")\n{after}")), &[]);
+    // Before any probe there is nothing that it could answer.
+    breaks(&served(&format!("S> $FOUND(9)\nC> $PROBE(1)\nS> $ERROR(1)\n{after}")), &[]);
 }
 
 #[test]
@@ -433,6 +464,22 @@ fn a_signal_right_after_the_end_of_the_input_is_no_wait() {
     let run = |wait: u32| format!("C> $PROBE(1)\nS> $FOUND(1)\n-- close\n-- t {wait}\n-- signal 15\n");
     breaks(&run(99_000), &["STDIO-10"]);
     breaks(&run(2_000_000), &[]);
+}
+
+#[test]
+fn a_probe_process_that_the_client_kills_has_not_gone_by_itself() {
+    let run = |end: &str| {
+        format!("C> $PROBE(1)\n-- t 5000000\n{end}\n-- start\nC> $INITIALIZE(2)\nS> $AGREED(2)\n")
+    };
+    let killed = run("-- signal 9");
+    breaks(&killed, &["STDIO-10"]);
+    for view in [View::Both, View::CounterpartOnly] {
+        assert_eq!(
+            judged(&killed, view).get("AMB-05").map(|seen| seen.outcome),
+            Some(Outcome::NotApplicable)
+        );
+    }
+    contests(&run("-- dies 9"), "AMB-05", "restart-legacy");
 }
 
 #[test]

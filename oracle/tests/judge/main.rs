@@ -8,4 +8,5 @@
 mod careful;
 mod files;
 mod properties;
+mod readers;
 mod support;

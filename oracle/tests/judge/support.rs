@@ -188,6 +188,12 @@ impl Tape {
                 let signal = signal.parse().expect("a signal");
                 self.push(Node::Server, self.here(), Kind::Signal(signal), b"");
             }
+            // By itself, or by what it was sent: the event before is the cause.
+            ["dies", signal] => {
+                let kind = Kind::Signal(signal.parse().expect("a signal"));
+                let cause = (self.recording.events().len() as u32).checked_sub(1);
+                self.recording.push(self.t_us, Node::Server, self.here(), kind, cause, b"");
+            }
             ["client", "signal", signal] => {
                 let signal = signal.parse().expect("a signal");
                 self.push(Node::Client, Channel::None, Kind::Signal(signal), b"");

@@ -91,6 +91,8 @@ fn named(id: &str, policy: &Value, ran: &Ran) -> Vec<String> {
     let values = fields.iter().filter_map(|field| Some((field.as_str(), policy.get(field)?.as_str()?)));
     let mut named: Vec<String> = values.map(|(field, value)| outcome(field, value).to_owned()).collect();
     match id {
+        // This client has no choice here: modern evidence is final.
+        "AMB-01" => named.push("report".into()),
         // How much may be missing from a DiscoverResult is open as well; to this client one with a list is one.
         "AMB-02" if received(ran, "\"supportedVersions\":[") => {
             named = vec!["stay-modern".into(), "fail".into()]
@@ -149,7 +151,7 @@ fn each_value_shows_the_contested_outcome_that_it_names() {
             }
         }
     }
-    assert_eq!(seen.len(), 9, "{seen:?}");
+    assert_eq!(seen.len(), 10, "{seen:?}");
 }
 
 #[test]

@@ -1,0 +1,75 @@
+//! What is read from lines that two readers may take for different things: the client's own, and the oracle's.
+
+use crate::careful::{breaks, judged};
+use crate::support::{View, expand};
+use mcp_parley_trace::Outcome;
+
+/// The files of the fuzz corpus that both readers are held to: what the reader of the reference client takes for a broken
+/// answer, no judge may take for silence or for noise, and the other way round.
+fn corpus(name: &str) -> String {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../corpus/fuzz/classify/named");
+    std::fs::read_to_string(format!("{folder}/{name}.json"))
+        .expect("a file of the corpus")
+        .trim_end()
+        .to_owned()
+}
+
+#[test]
+fn what_can_only_be_meant_as_an_answer_ends_the_wait_for_it() {
+    for name in ["id-only", "method-and-result", "odd-method-and-error", "code-huge"] {
+        // Whatever the client makes of it (AMB-04): it falls back at once, …
+        let text =
+            format!("C> $PROBE(1)\nS> {}\nC> $INITIALIZE(2)\nS> $AGREED(2)\nC> $READY\n", corpus(name));
+        breaks(&text, &[]);
+        let odd_success = judged(&text, View::Both).get("AMB-02").map(|verdict| verdict.outcome);
+        assert_eq!(odd_success, Some(Outcome::NotApplicable), "{name} is no success");
+        // … also with the probe's id, which is free again, …
+        breaks(&text.replace("$INITIALIZE(2)", "$INITIALIZE(1)").replace("$AGREED(2)", "$AGREED(1)"), &[]);
+        // … or gives up, …
+        breaks(&format!("C> $PROBE(1)\nS> {}\n-- failed odd\n", corpus(name)), &[]);
+        // … or waits on, and takes a good answer.
+        let text = format!("C> $PROBE(1)\nS> {}\nS> $FOUND(1)\nC> $LIST(2)\nS> $TOOLS(2)\n", corpus(name));
+        breaks(&text, &[]);
+    }
+    // Without its id, or without any sign of JSON-RPC, it is no answer to anything.
+    for noise in [corpus("id-only").replace(",\"id\":1", ""), corpus("log-line-with-id")] {
+        breaks(&format!("C> $PROBE(1)\nS> {noise}\nC> $INITIALIZE(1)\n"), &["BASE-12"]);
+    }
+}
+
+#[test]
+fn who_sends_what_is_no_message_breaks_the_rule() {
+    for (name, expected) in [
+        ("id-only", &["BASE-01", "STDIO-02"][..]),
+        ("log-line-with-id", &["BASE-01", "STDIO-02"]),
+        ("method-and-result", &["BASE-01"]),
+        ("odd-method-and-error", &["BASE-01"]),
+        ("code-huge", &[]),
+        // Read as a -32022, it names another version than was asked for.
+        ("code-decimal", &["NEG-06"]),
+    ] {
+        let text =
+            format!("subject: server\nC> $PROBE(1)\nS> {}\nC> $PROBE(2)\nS> $FOUND(2)\n", corpus(name));
+        breaks(&text, expected);
+    }
+}
+
+#[test]
+fn a_code_is_the_integer_that_its_digits_spell() {
+    let text =
+        format!("C> $PROBE(1)\nS> {}\nC> $INITIALIZE(2)\nS> $AGREED(2)\nC> $READY\n", corpus("code-decimal"));
+    breaks(&text, &["ERA-04", "ERA-02", "ERA-20"]);
+}
+
+#[test]
+fn what_is_made_of_a_line_beyond_all_measure_is_not_judged() {
+    let found = expand("$FOUND(1)");
+    let padded = |size: usize| {
+        format!("{}{}}}", found.strip_suffix('}').expect("an object"), " ".repeat(size - found.len()))
+    };
+    let falls_back = |size| format!("C> $PROBE(1)\nS> {}\nC> $INITIALIZE(2)\n", padded(size));
+    breaks(&falls_back(1 << 20), &["ERA-03", "ERA-20"]);
+    breaks(&falls_back((1 << 20) + 1), &[]);
+    // Nor is it wrong to read it.
+    breaks(&format!("C> $PROBE(1)\nS> {}\nC> $LIST(2)\nS> $TOOLS(2)\n", padded((1 << 20) + 1)), &[]);
+}
