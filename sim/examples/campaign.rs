@@ -33,7 +33,7 @@ fn main() {
     for found in &progress.findings {
         println!("{} in seed {}: {}", found.finding.id, found.seed, found.finding.reason);
     }
-    for (seed, why) in &progress.broken {
+    for (seed, why) in &progress.broken.first {
         println!("seed {seed} could not be run: {why}");
     }
     println!(

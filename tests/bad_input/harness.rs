@@ -13,6 +13,8 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use wait4::Wait4 as _;
 
+use super::built::built;
+
 const PEAK_BYTES: u64 = 256 << 20;
 /// What takes longer hangs. A client that never connects is waited for longest, 45 s.
 const LIMIT: Duration = Duration::from_secs(150);
@@ -23,28 +25,10 @@ const HEAD_BYTES: u64 = 64 << 10;
 /// Every process that a test starts inherits it.
 const TOKEN: &str = "MCP_PARLEY_BAD_INPUT";
 
-/// Builds the release binary, once. Cargo gives its lock back before it runs tests, so that it can be started here.
+/// The release binary, built once.
 fn release() -> &'static Path {
     static EXE: OnceLock<PathBuf> = OnceLock::new();
-    EXE.get_or_init(|| {
-        let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
-        let built = Command::new(env!("CARGO"))
-            .args(["build", "--release", "--locked", "--bin", "mcp-parley"])
-            .args(["--message-format", "json-render-diagnostics"])
-            .args(["--manifest-path", concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")])
-            .arg("--target-dir")
-            .arg(target)
-            .stderr(Stdio::inherit())
-            .output()
-            .unwrap();
-        assert!(built.status.success(), "the release build failed");
-        let messages = String::from_utf8(built.stdout).unwrap();
-        let executable = messages.lines().find_map(|line| {
-            let message: serde_json::Value = serde_json::from_str(line).unwrap();
-            message["executable"].as_str().map(PathBuf::from)
-        });
-        executable.unwrap()
-    })
+    EXE.get_or_init(|| built(&["--release", "--bin", "mcp-parley"], &[]))
 }
 
 /// How a run ended.

@@ -4,6 +4,8 @@
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "these helpers are part of the tests")]
 
+#[path = "../built/mod.rs"]
+mod built;
 mod clients;
 mod files;
 mod harness;
