@@ -72,7 +72,7 @@ fn a_line_of_100_mb() {
 fn invalid_utf_8() {
     let ended = tried(r#"printf '{\042caf\351\042:1}\n' | "$@" >/dev/null"#);
     assert_eq!((ended.code, ended.err.as_str()), (Some(1), ""), "{}", ended.out);
-    assert!(ended.out.contains("STDIO-03 broken by the Client at event 1: "), "{}", ended.out);
+    assert!(ended.out.contains("STDIO-03 broken by the client at event 1: "), "{}", ended.out);
     assert!(
         ended.out.contains(r"not JSON: {\042caf\xe9\042:1}".replace(r"\042", "\"").as_str()),
         "{}",

@@ -20,9 +20,9 @@ fn an_unknown_key() {
     let allowed =
         "expected one of `schema`, `id`, `title`, `source`, `profile`, `policy`, `wire`, `process`, `quirks`";
     refused(&bench, &format!("p.toml: line 6: unknown field `quirk`, {allowed}"));
-    bench.file("peer.toml", |out| writeln!(out, "schema = 1\nmood = 1").unwrap());
+    bench.file("peer.toml", |out| writeln!(out, "schema = 1\nrole = \"client\"\nmood = 1").unwrap());
     let allowed = "`schema`, `name`, `role`, `sdk`, `version`, `command`, `install`, `modes`, `declares`";
-    let line = format!("peer.toml: line 2: unknown field `mood`, expected one of {allowed}");
+    let line = format!("peer.toml: line 3: unknown field `mood`, expected one of {allowed}");
     bench.refused(&["client", "--peer", "peer.toml"], &line);
 }
 
@@ -40,7 +40,7 @@ fn a_file_that_is_absent() {
     bench.refused(&["client", "--persona-file", "no/p.toml", "--", "true", "{server}"], absent);
     bench.refused(&["client", "--peer", "no/p.toml"], absent);
     let neither =
-        "there is no persona named no/p.toml; see `mcp-parley list personas`, or name a file that exists";
+        "there is no persona named no/p.toml, and no such file; `mcp-parley list personas` shows all";
     bench.refused(&["serve", "stdio", "--persona", "no/p.toml"], neither);
 }
 

@@ -79,5 +79,5 @@ fn a_million_versions() {
         awk "BEGIN { for (i = 0; i < 400000; i++) printf \",\\\"$1%d\\\"\", i }"
         printf '],"capabilities":{},"ttlMs":0,"cacheScope":"private"}}\n'; }
         list a; list b; read x; echo '{"jsonrpc":"2.0","id":2,"result":{"resultType":"complete","tools":[]}}'; read x"#;
-    probed(script, 0, &["era           modern", "versions      2026-07-28, a0, a1, a2"]);
+    probed(script, 0, &["era           modern", "it lists      2026-07-28, a0, a1, a2"]);
 }
