@@ -237,7 +237,7 @@ macro_rules! files {
 }
 
 /// In the order in which rulings stand.
-const FILES: [(&str, &str); 15] = files![
+const FILES: [(&str, &str); 18] = files![
     "requirements/neg.toml",
     "requirements/era.toml",
     "requirements/disc.toml",
@@ -250,9 +250,12 @@ const FILES: [(&str, &str); 15] = files![
     "requirements/canc.toml",
     "requirements/http.toml",
     "requirements/cache.toml",
-    "requirements/leg.toml",
+    "requirements/leg-handshake.toml",
+    "requirements/leg-http.toml",
+    "requirements/leg-messages.toml",
     "properties.toml",
-    "contested.toml",
+    "contested/amb-01.toml",
+    "contested/amb-21.toml",
 ];
 
 fn load() -> Result<Catalogue, CatalogueError> {

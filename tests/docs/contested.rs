@@ -11,7 +11,7 @@ use serde_json::Value;
 
 const INTRODUCTION: &str = "# Where the specification leaves it open
 
-Written by a test from `oracle/catalogue/contested.toml`; do not edit.
+Written by a test from `oracle/catalogue/contested/`; do not edit.
 
 Each question has at least two readings, each a passage of revision 2026-07-28 unless the page says otherwise, in our own words, with the
 lines of the page's source. Where a run comes to the question, the judge reports which outcome it saw. Every outcome of the table is
