@@ -96,9 +96,7 @@ impl Drawer {
             self.choices.push(chooser.choose(Site::OpenValue, point.choices));
         }
         let played = self.concrete(draft, at)?;
-        let is_first = self.choices.iter().all(|choice| *choice == 0);
-        if played.is_heavy() && !is_first && chooser.choose(Site::OpenValue, HEAVY_ONE_IN) + 1 < HEAVY_ONE_IN
-        {
+        if played.is_heavy() && chooser.choose(Site::OpenValue, HEAVY_ONE_IN) + 1 < HEAVY_ONE_IN {
             self.choices.fill(0);
             return self.concrete(draft, at);
         }

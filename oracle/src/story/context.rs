@@ -1,10 +1,10 @@
 //! What each side knew when it sent a message: who answers whom, the phase of the process, and the evidence in force.
 
-use mcp_parley_trace::{Event, Kind, Node};
+use mcp_parley_trace::{Era, Event, Kind, Node};
 
 use super::message::{Answer, Message, NONE, Phase, Shape, Side};
 use super::{Buffers, What};
-use crate::known::Method;
+use crate::known::{self, Method};
 
 /// How far `initialize` got on a process, seen from one side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -171,6 +171,14 @@ impl Buffers {
         }
     }
 
+    /// What answers it may prove a modern server. The requests of a legacy session may carry its version (AMB-17): what answers
+    /// them proves nothing.
+    fn asks_modern(&self, request: &Message) -> bool {
+        let version = request.version.and_then(|at| self.tree.string(&self.text, at));
+        let is_legacy = version.is_some_and(|version| known::era_of(&version) == Some(Era::Legacy));
+        request.method == Method::Discover || request.version.is_some() && !is_legacy
+    }
+
     fn received(&mut self, place: u32, run: &mut Run) {
         let Some(message) = self.messages.get(place as usize) else { return };
         let Some(process) = self.processes.get_mut(message.process as usize) else { return };
@@ -198,25 +206,18 @@ impl Buffers {
         if request.method == Method::Discover {
             process.open_probes = process.open_probes.saturating_sub(1);
         }
-        if is_evidence(message, request) {
-            run.evidence = Some(place);
+        if !self.asks_modern(request) {
+            return;
         }
-        if is_evidence(message, request)
-            || matches!(message.answer, Answer::Untyped | Answer::UnknownType | Answer::OddUnsupported)
-        {
-            (run.leaning, run.process) = (true, message.process);
+        match message.answer {
+            Answer::Discovered | Answer::Unsupported | Answer::ModernError | Answer::Typed => {
+                run.evidence = Some(place);
+            }
+            Answer::Untyped | Answer::UnknownType | Answer::OddUnsupported => {}
+            _ => return,
         }
+        (run.leaning, run.process) = (true, message.process);
     }
-}
-
-/// It proves a modern server to who sent the request.
-fn is_evidence(message: &Message, request: &Message) -> bool {
-    let modern_question = request.method == Method::Discover || request.version.is_some();
-    modern_question
-        && matches!(
-            message.answer,
-            Answer::Discovered | Answer::Unsupported | Answer::ModernError | Answer::Typed
-        )
 }
 
 impl Process {

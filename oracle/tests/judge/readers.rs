@@ -73,3 +73,16 @@ fn what_is_made_of_a_line_beyond_all_measure_is_not_judged() {
     // Nor is it wrong to read it.
     breaks(&format!("C> $PROBE(1)\nS> {}\nC> $LIST(2)\nS> $TOOLS(2)\n", padded((1 << 20) + 1)), &[]);
 }
+
+/// Found by a hunt against `alternating-lists`: the refusal came in answer to a request of the legacy session.
+#[test]
+fn a_modern_error_to_a_request_that_names_a_legacy_version_proves_nothing() {
+    let session = |version: &str| {
+        format!(
+            "mode: unknown\nmodern: unknown\nC> $INITIALIZE(1)\nS> $AGREED(1)\nC> $READY\nC> $LIST(2,{version})\nS> $REFUSED(2)\n-- exit 1\n-- start\nC> $INITIALIZE(3)\nS> $AGREED(3)\nC> $READY\n"
+        )
+    };
+    breaks(&session("2025-11-25"), &[]);
+    let modern = judged(&session("2026-07-28"), View::Both);
+    assert!(modern.get("ERA-02").is_some_and(|verdict| verdict.is_broken()));
+}
