@@ -28,6 +28,7 @@ pub(crate) const INVALID_PARAMS: i64 = -32602;
 pub(crate) const META_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 pub(crate) const META_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 pub(crate) const META_INFO: &str = "io.modelcontextprotocol/clientInfo";
+pub(crate) const META_SERVER: &str = "io.modelcontextprotocol/serverInfo";
 pub(crate) const META_LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 pub(crate) const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";
 

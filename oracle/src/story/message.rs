@@ -1,7 +1,7 @@
 //! One message: where it stands, what it is, and what it says, as far as any check asks.
 
 use crate::json::{At, Refusal, Tree, Type, is_natural};
-use crate::known::{self, META_CAPABILITIES, META_INFO, META_VERSION, Method};
+use crate::known::{self, META_CAPABILITIES, META_INFO, META_SERVER, META_VERSION, Method};
 
 /// What a receiver makes of a longer message is not judged: the text names no size, and nobody can keep any line at all. No
 /// message of a negotiation comes near.
@@ -368,12 +368,31 @@ impl Message {
         let Some(result) = self.result else { return false };
         let member = |name| tree.get(text, result, name);
         self.has_list(tree)
-            && member("capabilities").is_some_and(|at| tree.kind(at) == Type::Object)
+            && member("capabilities").is_some_and(|at| are_capabilities(tree, text, at))
+            && member("_meta").is_none_or(|at| is_result_meta(tree, text, at))
             && member("ttlMs").is_none_or(|at| tree.number(text, at).is_some_and(|ttl| ttl.is_integer()))
             && member("instructions").is_none_or(|at| tree.kind(at) == Type::String)
             && member("cacheScope")
                 .is_some_and(|at| tree.is_string(text, at, "public") || tree.is_string(text, at, "private"))
     }
+}
+
+/// An object of objects, in which a strict reader finds nothing of another type either.
+fn are_capabilities(tree: &Tree, text: &[u8], at: At) -> bool {
+    let switch = |one, name| tree.get(text, one, name).is_none_or(|at| tree.kind(at) == Type::Bool);
+    tree.kind(at) == Type::Object
+        && tree.children(at).all(|one| {
+            tree.kind(one) == Type::Object && switch(one, "listChanged") && switch(one, "subscribe")
+        })
+}
+
+/// An object in which the server, if it names itself, does so with a name and a version.
+fn is_result_meta(tree: &Tree, text: &[u8], at: At) -> bool {
+    let named = |info, name| tree.get(text, info, name).is_some_and(|at| tree.kind(at) == Type::String);
+    tree.kind(at) == Type::Object
+        && tree.get(text, at, META_SERVER).is_none_or(|info| {
+            tree.kind(info) == Type::Object && named(info, "name") && named(info, "version")
+        })
 }
 
 /// A string or an integer (BASE-02).

@@ -123,6 +123,9 @@ fn what_is_no_discover_result_beyond_doubt_does_not_forbid_the_fallback() {
         r#"{"resultType":"complete","supportedVersions":["2026-07-28"],"ttlMs":0,"cacheScope":"public"}"#,
         r#"{"supportedVersions":["2026-07-28"],"capabilities":{},"ttlMs":0,"cacheScope":"public"}"#,
         r#"{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{},"ttlMs":0,"cacheScope":"shared"}"#,
+        r#"{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":null},"ttlMs":0,"cacheScope":"public"}"#,
+        r#"{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":1}},"ttlMs":0,"cacheScope":"public"}"#,
+        r#"{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{},"ttlMs":0,"cacheScope":"public","_meta":{"io.modelcontextprotocol/serverInfo":{"name":1}}}"#,
     ] {
         breaks(
             &format!(
@@ -136,6 +139,9 @@ fn what_is_no_discover_result_beyond_doubt_does_not_forbid_the_fallback() {
         "C> $PROBE(1)\nS> {{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{without_ttl}}}\nC> $INITIALIZE(2)\n"
     );
     breaks(&text, &["ERA-03", "ERA-20"]);
+    let switched =
+        without_ttl.replace("{}", r#"{"tools":{"listChanged":true},"extensions":{"org.example/x":{}}}"#);
+    breaks(&text.replace(without_ttl, &switched), &["ERA-03", "ERA-20"]);
 }
 
 #[test]
