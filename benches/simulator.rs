@@ -3,20 +3,11 @@
 use std::sync::Arc;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use mcp_parley_mock_servers::personas;
 use mcp_parley_oracle::Severity;
 use mcp_parley_sim::{Campaign, Setup};
-use mcp_parley_trace::Subject;
 
 fn hunt(c: &mut Criterion) {
-    let setup = Arc::new(Setup {
-        subject: Subject::Client,
-        client: Default::default(),
-        servers: personas().to_vec(),
-        server: Default::default(),
-        openings: Vec::new(),
-        mode: None,
-    });
+    let setup = Arc::new(Setup::default());
     let campaign = Campaign { setup, seeds: 0..1024, workers: 1, max_findings: 0, fail_on: Severity::Error };
     let mut group = c.benchmark_group("hunt");
     group.throughput(Throughput::Elements(1024)).sample_size(20);

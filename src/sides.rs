@@ -7,7 +7,6 @@ use mcp_parley_mock_clients as mock_clients;
 use mcp_parley_mock_servers as mock_servers;
 use mcp_parley_mock_servers::{Draft, Persona, SCHEMA};
 use mcp_parley_negotiation::client::ClientDeviations;
-use mcp_parley_negotiation::gate::GateDeviations;
 use mcp_parley_sim::Setup;
 use mcp_parley_trace::Subject;
 
@@ -16,15 +15,7 @@ use crate::suggest::did_you_mean;
 
 /// Reads both sides. A server mutant is on trial itself; otherwise the client is.
 pub(crate) fn setup(client: &str, server: Option<&str>) -> Result<Setup, Failure> {
-    let client = client_side(client)?;
-    let mut setup = Setup {
-        subject: Subject::Client,
-        client,
-        servers: mock_servers::personas().to_vec(),
-        server: GateDeviations::default(),
-        openings: Vec::new(),
-        mode: None,
-    };
+    let mut setup = Setup { client: client_side(client)?, ..Setup::default() };
     let Some(server) = server else { return Ok(setup) };
     match server.split_once(':') {
         Some(("mutant", id)) => {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use mcp_parley_mock_clients as mock_clients;
 use mcp_parley_mock_servers as mock_servers;
-use mcp_parley_mock_servers::{Draft, Persona, SCHEMA, Wire, personas};
+use mcp_parley_mock_servers::{Draft, Persona, SCHEMA, Wire};
 use mcp_parley_negotiation::client::ClientDeviations;
 use mcp_parley_negotiation::gate::GateDeviations;
 use mcp_parley_oracle::Severity;
@@ -46,7 +46,7 @@ fn nameless(setup: Setup) -> Came {
 }
 
 fn setup(subject: Subject, client: ClientDeviations, server: GateDeviations) -> Setup {
-    Setup { subject, client, servers: personas().to_vec(), server, openings: Vec::new(), mode: None }
+    Setup { subject, client, server, ..Setup::default() }
 }
 
 #[test]

@@ -3,7 +3,6 @@
 
 use std::sync::{Arc, Mutex, OnceLock};
 
-use mcp_parley_mock_servers::personas;
 use mcp_parley_negotiation::classify::{ReplyKind, classify_reply};
 use mcp_parley_negotiation::issue::IssueSink;
 use mcp_parley_negotiation::json::pointer_at;
@@ -30,14 +29,7 @@ pub fn classify(input: &[u8]) {
 pub fn client(input: &[u8]) {
     static LINE: OnceLock<Mutex<(Drawer, World, Judge)>> = OnceLock::new();
     let line = LINE.get_or_init(|| {
-        let setup = Setup {
-            subject: Subject::Client,
-            client: Default::default(),
-            servers: personas().to_vec(),
-            server: Default::default(),
-            openings: Vec::new(),
-            mode: None,
-        };
+        let setup = Setup::default();
         Mutex::new((Drawer::new(Arc::new(setup)), World::new(), Judge::new()))
     });
     let Ok(mut line) = line.lock() else { return };

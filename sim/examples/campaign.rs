@@ -7,21 +7,12 @@
 
 use std::sync::Arc;
 
-use mcp_parley_mock_servers::personas;
 use mcp_parley_oracle::Severity;
 use mcp_parley_sim::{Campaign, Setup};
-use mcp_parley_trace::Subject;
 
 fn main() {
     let seeds = std::env::args().nth(1).and_then(|seeds| seeds.parse().ok()).unwrap_or(10_000);
-    let setup = Setup {
-        subject: Subject::Client,
-        client: Default::default(),
-        servers: personas().to_vec(),
-        server: Default::default(),
-        openings: Vec::new(),
-        mode: None,
-    };
+    let setup = Setup::default();
     let campaign = Campaign {
         setup: Arc::new(setup),
         seeds: 0..seeds,

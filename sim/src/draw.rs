@@ -7,7 +7,7 @@ use std::num::NonZeroU8;
 use std::sync::Arc;
 
 use mcp_parley_mock_clients::Opening;
-use mcp_parley_mock_servers::{Draft, Played};
+use mcp_parley_mock_servers::{Draft, Played, personas};
 use mcp_parley_negotiation::client::{
     AfterModernError, BadHint, BrokenEnvelope, CancelProbe, ClientDeviations, ClientPolicy, EarlyRequest,
     InitializeRefused, InvalidParams, LateDiscover, LegacyMeta, MissingResultType, Mode, Noise,
@@ -35,6 +35,20 @@ pub struct Setup {
     pub openings: Vec<Arc<Opening>>,
     /// The client's mode, if it is not drawn.
     pub mode: Option<Mode>,
+}
+
+/// The reference client on trial, against every embedded persona.
+impl Default for Setup {
+    fn default() -> Self {
+        Self {
+            subject: Subject::Client,
+            client: ClientDeviations::default(),
+            servers: personas().to_vec(),
+            server: GateDeviations::default(),
+            openings: Vec::new(),
+            mode: None,
+        }
+    }
 }
 
 /// Draws cases; keeps the concrete personas that it has made, of which there are finitely many.

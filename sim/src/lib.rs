@@ -6,20 +6,14 @@
 //! ```
 //! use std::sync::Arc;
 //!
-//! use mcp_parley_mock_servers::personas;
 //! use mcp_parley_negotiation::client::ClientDeviations;
 //! use mcp_parley_oracle::Severity;
 //! use mcp_parley_sim::{Campaign, Setup};
-//! use mcp_parley_trace::Subject;
 //!
 //! // A client with one fault, against every persona.
 //! let setup = Setup {
-//!     subject: Subject::Client,
 //!     client: ClientDeviations { reuse_probe_id: true, ..Default::default() },
-//!     servers: personas().to_vec(),
-//!     server: Default::default(),
-//!     openings: Vec::new(),
-//!     mode: None,
+//!     ..Setup::default()
 //! };
 //! let campaign =
 //!     Campaign { setup: Arc::new(setup), seeds: 0..1000, workers: 1, max_findings: 1, fail_on: Severity::Error };

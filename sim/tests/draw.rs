@@ -6,18 +6,10 @@ use std::sync::Arc;
 
 use mcp_parley_mock_servers::{Draft, persona, personas};
 use mcp_parley_sim::{Drawer, Seeded, Setup};
-use mcp_parley_trace::Subject;
 
 /// How many of the first so many seeds draw a persona that writes megabytes.
 fn heavy(servers: Vec<Draft>, seeds: u64) -> usize {
-    let setup = Setup {
-        subject: Subject::Client,
-        client: Default::default(),
-        servers,
-        server: Default::default(),
-        openings: Vec::new(),
-        mode: None,
-    };
+    let setup = Setup { servers, ..Setup::default() };
     let mut drawer = Drawer::new(Arc::new(setup));
     let is_heavy = |seed: &u64| drawer.draw(&mut Seeded::new(*seed)).unwrap().0.server.played.is_heavy();
     (0..seeds).filter(is_heavy).count()

@@ -9,4 +9,5 @@ mod careful;
 mod files;
 mod properties;
 mod readers;
+mod servers;
 mod support;

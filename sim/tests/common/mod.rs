@@ -2,22 +2,12 @@
 
 use std::sync::Arc;
 
-use mcp_parley_mock_servers::personas;
 use mcp_parley_negotiation::client::ClientDeviations;
-use mcp_parley_negotiation::gate::GateDeviations;
 use mcp_parley_oracle::Severity;
 use mcp_parley_sim::{Campaign, Setup};
-use mcp_parley_trace::Subject;
 
 pub(crate) fn setup(client: ClientDeviations) -> Arc<Setup> {
-    Arc::new(Setup {
-        subject: Subject::Client,
-        client,
-        servers: personas().to_vec(),
-        server: GateDeviations::default(),
-        openings: Vec::new(),
-        mode: None,
-    })
+    Arc::new(Setup { client, ..Setup::default() })
 }
 
 pub(crate) fn campaign(setup: Arc<Setup>, seeds: std::ops::Range<u64>, workers: usize) -> Campaign {

@@ -3,9 +3,6 @@
 use std::sync::{Arc, LazyLock};
 
 use mcp_parley_mock_clients::openings;
-use mcp_parley_mock_servers::personas;
-use mcp_parley_negotiation::client::ClientDeviations;
-use mcp_parley_negotiation::gate::GateDeviations;
 use mcp_parley_oracle::Severity;
 use mcp_parley_sim::{Drawer, FullRun, Setup, record, replay};
 use mcp_parley_trace::{ReadOptions, Recording, Subject, read, write};
@@ -17,11 +14,8 @@ fn setup(subject: Subject) -> Arc<Setup> {
     let openings = openings().iter().cloned().map(Arc::new);
     Arc::new(Setup {
         subject,
-        client: ClientDeviations::default(),
-        servers: personas().to_vec(),
-        server: GateDeviations::default(),
         openings: openings.filter(|_| subject == Subject::Server).collect(),
-        mode: None,
+        ..Setup::default()
     })
 }
 

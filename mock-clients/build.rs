@@ -1,0 +1,7 @@
+//! Files added to these folders are embedded by the next build: without this, only changes to files already embedded are seen.
+
+fn main() {
+    for folder in ["openings", "mutants"] {
+        println!("cargo::rerun-if-changed={folder}");
+    }
+}
