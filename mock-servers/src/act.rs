@@ -60,14 +60,12 @@ impl Answer {
         let Some(id) = &asked.id else { return self };
         let mut outcome = Vec::new();
         if let Some(result) = &act.result {
-            outcome.push(("result".to_owned(), Doc::from_value(result)));
+            outcome.push(("result".to_owned(), result.doc()));
         }
         if let Some(error) = &act.error {
-            let mut members = vec![
-                ("code".to_owned(), Doc::from_value(&error.code)),
-                ("message".to_owned(), Doc::from_value(&error.message)),
-            ];
-            members.extend(error.data.as_ref().map(|data| ("data".to_owned(), Doc::from_value(data))));
+            let mut members =
+                vec![("code".to_owned(), error.code.doc()), ("message".to_owned(), error.message.doc())];
+            members.extend(error.data.as_ref().map(|data| ("data".to_owned(), data.doc())));
             outcome.push(("error".to_owned(), Doc::Object(members)));
         }
         if outcome.is_empty() {
@@ -125,7 +123,7 @@ fn edit(act: &Act, asked: &Asked<'_>, doc: &mut Doc) {
     for set in &act.set {
         let value = match (&set.raw, &set.to) {
             (Some(raw), _) => Doc::Raw(text_for(raw, asked)),
-            (None, Some(value)) => Doc::from_value(value),
+            (None, Some(value)) => value.doc(),
             (None, None) => Doc::null(),
         };
         doc.set(&set.at, value);
@@ -147,7 +145,7 @@ fn edit(act: &Act, asked: &Asked<'_>, doc: &mut Doc) {
         Some(IdForm::Missing) => doc.omit("/id"),
         Some(IdForm::Null) => doc.set("/id", Doc::null()),
         Some(IdForm::Foreign) => doc.set("/id", Doc::raw(FOREIGN_ID)),
-        Some(IdForm::Constant(value)) => doc.set("/id", Doc::from_value(value)),
+        Some(IdForm::Constant(value)) => doc.set("/id", value.doc()),
         Some(IdForm::OtherType) => doc.set("/id", Doc::raw(other_type(asked.id.as_ref()))),
     }
 }

@@ -1,6 +1,12 @@
 //! A document tree that can hold what a JSON value cannot: members in order and twice, numbers and values as raw text.
+//!
+//! It is taken apart only where an edit goes: the rest of an answer is written as it was read.
 
-use mcp_parley_negotiation::json::{Kind, Raw, write_string};
+use std::borrow::Cow;
+
+use mcp_parley_negotiation::issue::IssueSink;
+use mcp_parley_negotiation::json::{self, Kind, Raw, write_string};
+use mcp_parley_negotiation::limits::Limits;
 use serde_json::Value;
 
 use crate::persona::ValueKind;
@@ -10,49 +16,33 @@ use crate::persona::ValueKind;
 pub enum Doc {
     /// Bytes that are written as they stand: numbers, words, strings with their quotes and escapes, or anything at all.
     Raw(Vec<u8>),
+    /// The valid text of an array or object that no edit has gone into.
+    Whole(Vec<u8>),
     /// An array.
     Array(Vec<Doc>),
     /// An object: names are the text between the quotes.
     Object(Vec<(String, Doc)>),
 }
 
-/// Values nested deeper than this are kept as raw text: nothing edits them, and nothing recurses into them.
-const DEPTH: usize = 64;
-
 impl Doc {
     /// From JSON text that is known to be valid.
     pub fn from_raw(raw: Raw<'_>) -> Self {
-        Self::nested(raw, DEPTH)
-    }
-
-    fn nested(raw: Raw<'_>, depth: usize) -> Self {
         match raw.kind() {
-            Kind::Array if depth > 0 => {
-                Self::Array(raw.elements().map(|item| Self::nested(item, depth - 1)).collect())
-            }
-            Kind::Object if depth > 0 => Self::Object(
-                raw.members()
-                    .map(|(name, value)| (name.raw().to_owned(), Self::nested(value, depth - 1)))
-                    .collect(),
-            ),
+            Kind::Array | Kind::Object => Self::Whole(raw.text().into()),
             _ => Self::raw(raw.text()),
         }
     }
 
-    /// From a value of persona data. The order of members is that of their names, whatever serde_json is built with.
-    pub fn from_value(value: &Value) -> Self {
-        match value {
-            Value::Array(items) => Self::Array(items.iter().map(Self::from_value).collect()),
-            Value::Object(members) => {
-                let mut names: Vec<&String> = members.keys().collect();
-                names.sort_unstable();
-                let of =
-                    |name: &String| (escape(name), members.get(name).map_or(Self::null(), Self::from_value));
-                Self::Object(names.into_iter().map(of).collect())
-            }
-            Value::String(text) => Self::string(text),
-            other => Self::raw(other.to_string()),
-        }
+    /// Takes the outermost array or object apart.
+    fn open(&mut self) {
+        let Self::Whole(text) = self else { return };
+        let Some(raw) = json::check(text, &Limits::DEFAULT, &mut IssueSink::new()) else { return };
+        *self = match raw.kind() {
+            Kind::Array => Self::Array(raw.elements().map(Self::from_raw).collect()),
+            _ => Self::Object(
+                raw.members().map(|(name, value)| (name.raw().to_owned(), Self::from_raw(value))).collect(),
+            ),
+        };
     }
 
     /// A string.
@@ -75,7 +65,7 @@ impl Doc {
     /// Writes it.
     pub fn write(&self, out: &mut Vec<u8>) {
         match self {
-            Self::Raw(bytes) => out.extend_from_slice(bytes),
+            Self::Raw(bytes) | Self::Whole(bytes) => out.extend_from_slice(bytes),
             Self::Array(items) => {
                 out.push(b'[');
                 for (at, item) in items.iter().enumerate() {
@@ -103,22 +93,26 @@ impl Doc {
     }
 
     /// The node at a JSON pointer; of members that stand twice, the last.
-    pub fn at(&self, pointer: &str) -> Option<&Self> {
-        let mut node = self;
-        for step in steps(pointer) {
-            node = match node {
-                Self::Object(members) => &members.iter().rfind(|(name, _)| *name == step)?.1,
-                Self::Array(items) => items.get(step.parse::<usize>().ok()?)?,
-                Self::Raw(_) => return None,
-            };
+    pub fn at(&mut self, pointer: &str) -> Option<&mut Self> {
+        steps(pointer).try_fold(self, |node, step| node.child(&step))
+    }
+
+    fn child(&mut self, step: &str) -> Option<&mut Self> {
+        self.open();
+        match self {
+            Self::Object(members) => {
+                members.iter_mut().rfind(|(name, _)| name == step).map(|(_, value)| value)
+            }
+            Self::Array(items) => items.get_mut(step.parse::<usize>().ok()?),
+            Self::Raw(_) | Self::Whole(_) => None,
         }
-        Some(node)
     }
 
     /// Puts a value at a JSON pointer. Objects that are missing on the way are made; a raw value on the way is replaced.
     pub fn set(&mut self, pointer: &str, value: Self) {
         let mut node = self;
         for step in steps(pointer) {
+            node.open();
             if let (Self::Array(items), Ok(at)) = (&*node, step.parse::<usize>())
                 && at < items.len()
             {
@@ -131,8 +125,8 @@ impl Doc {
                 *node = Self::Object(Vec::new());
             }
             let Self::Object(members) = node else { return };
-            let at = members.iter().rposition(|(name, _)| *name == step).unwrap_or_else(|| {
-                members.push((step.clone(), Self::null()));
+            let at = members.iter().rposition(|(name, _)| **name == *step).unwrap_or_else(|| {
+                members.push((step.into_owned(), Self::null()));
                 members.len() - 1
             });
             let Some((_, member)) = members.get_mut(at) else { return };
@@ -150,7 +144,7 @@ impl Doc {
                     items.remove(at);
                 }
             }
-            Self::Raw(_) => {}
+            Self::Raw(_) | Self::Whole(_) => {}
         });
     }
 
@@ -195,7 +189,7 @@ impl Doc {
 
     /// Gives the member at a JSON pointer another name; of members that stand twice, the last.
     pub fn rename(&mut self, pointer: &str, to: &str) {
-        self.rename_raw(pointer, &escape(to));
+        self.rename_raw(pointer, &in_quotes(to));
     }
 
     /// The same, with the name as it is to stand between the quotes.
@@ -210,34 +204,40 @@ impl Doc {
     }
 
     fn edit_parent(&mut self, pointer: &str, edit: impl FnOnce(&mut Self, &str)) {
-        let mut path: Vec<String> = steps(pointer).collect();
-        let Some(last) = path.pop() else { return };
-        let mut node = self;
-        for step in path {
-            let next = match node {
-                Self::Object(members) => {
-                    members.iter_mut().rfind(|(name, _)| *name == step).map(|(_, value)| value)
-                }
-                Self::Array(items) => step.parse::<usize>().ok().and_then(|at| items.get_mut(at)),
-                Self::Raw(_) => None,
-            };
-            let Some(next) = next else { return };
-            node = next;
-        }
-        edit(node, &last);
+        let Some((parent, last)) = pointer.rsplit_once('/') else { return };
+        let Some(node) = self.at(parent) else { return };
+        node.open();
+        edit(node, &in_quotes(&unescaped(last)));
     }
 }
 
-fn steps(pointer: &str) -> impl Iterator<Item = String> + '_ {
-    pointer.split('/').skip(1).map(|step| escape(&step.replace("~1", "/").replace("~0", "~")))
+/// The steps of a JSON pointer, as names stand between quotes.
+fn steps(pointer: &str) -> impl Iterator<Item = Cow<'_, str>> {
+    pointer.split('/').skip(1).map(|step| match unescaped(step) {
+        Cow::Borrowed(step) => in_quotes(step),
+        Cow::Owned(step) => Cow::Owned(in_quotes(&step).into_owned()),
+    })
+}
+
+/// A step of a JSON pointer without the escapes of pointers.
+fn unescaped(step: &str) -> Cow<'_, str> {
+    if step.contains('~') {
+        Cow::Owned(step.replace("~1", "/").replace("~0", "~"))
+    } else {
+        Cow::Borrowed(step)
+    }
 }
 
 /// A name as it stands between quotes.
-fn escape(name: &str) -> String {
+fn in_quotes(name: &str) -> Cow<'_, str> {
+    let is_plain = |byte: u8| byte >= b' ' && byte != b'"' && byte != b'\\';
+    if name.bytes().all(is_plain) {
+        return Cow::Borrowed(name);
+    }
     let mut out = Vec::new();
     write_string(&mut out, name);
     let text = String::from_utf8(out).unwrap_or_default();
-    text.get(1..text.len().saturating_sub(1)).unwrap_or_default().to_owned()
+    Cow::Owned(text.get(1..text.len().saturating_sub(1)).unwrap_or_default().to_owned())
 }
 
 /// True if a raw value of a message equals a value of persona data; numbers as integers where they are some.
@@ -253,7 +253,7 @@ pub(crate) fn equals(raw: Raw<'_>, value: &Value) -> bool {
 pub(crate) fn find<'a>(message: Raw<'a>, pointer: &str) -> Option<Raw<'a>> {
     let mut node = message;
     for step in pointer.split('/').skip(1) {
-        let step = step.replace("~1", "/").replace("~0", "~");
+        let step = unescaped(step);
         node = match node.kind() {
             Kind::Object => node.get(&step)?,
             Kind::Array => node.elements().nth(step.parse().ok()?)?,

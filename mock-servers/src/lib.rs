@@ -30,6 +30,7 @@ mod doc;
 mod draft;
 mod engine;
 mod files;
+mod literal;
 mod locate;
 mod mutant;
 mod persona;
@@ -44,6 +45,7 @@ pub use doc::Doc;
 pub use draft::{Draft, OpenPoint};
 pub use engine::{Server, ServerInput, ServerOutput};
 pub use files::{load, persona, persona_text, personas};
+pub use literal::Literal;
 pub use mcp_parley_data::{LoadError, SCHEMA};
 pub use mutant::{Base, Mutant, mutant, mutants};
 pub use persona::{

@@ -4,6 +4,7 @@ use mcp_parley_negotiation::gate::GatePolicy;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::literal::Literal;
 use crate::text::Text;
 use crate::wire::Wire;
 
@@ -146,7 +147,7 @@ pub struct Act {
     pub error: Option<ErrorAct>,
     /// The answer is this result.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub result: Option<Value>,
+    pub result: Option<Literal>,
     /// The answer is this line. In all texts of an act, `$id` stands for the request's id, `null` where it has none, and
     /// `$number` for the number of the message in its process, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -205,17 +206,17 @@ pub struct Act {
 #[serde(deny_unknown_fields)]
 pub struct ErrorAct {
     /// Its code, of whatever JSON type.
-    pub code: Value,
+    pub code: Literal,
     /// Its message.
     #[serde(default = "default_message")]
-    pub message: Value,
+    pub message: Literal,
     /// Its data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub data: Option<Value>,
+    pub data: Option<Literal>,
 }
 
-fn default_message() -> Value {
-    Value::from("refused")
+fn default_message() -> Literal {
+    Value::from("refused").into()
 }
 
 /// Another name for a member: either `to` or `raw`.
@@ -240,7 +241,7 @@ pub struct SetAct {
     pub at: String,
     /// The value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub to: Option<Value>,
+    pub to: Option<Literal>,
     /// The JSON text, as it stands, valid or not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raw: Option<Text>,
@@ -288,7 +289,7 @@ pub enum IdForm {
     /// The same digits as the other JSON type.
     OtherType,
     /// This one.
-    Constant(Value),
+    Constant(Literal),
 }
 
 /// Before or after an answer.

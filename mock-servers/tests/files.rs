@@ -167,7 +167,7 @@ fn open_values_are_found_and_chosen() {
     );
     let chosen = |choices: &[u32]| {
         let error = draft.resolve(choices).unwrap().quirks.remove(0).act.error.unwrap();
-        format!("{} {}", error.code, error.data.unwrap())
+        format!("{} {}", serde_json::Value::from(error.code), serde_json::Value::from(error.data.unwrap()))
     };
     assert_eq!(chosen(&[]), r#"-1 {"a/b~":"x"}"#);
     assert_eq!(chosen(&[1]), r#"-2 {"a/b~":"x"}"#);

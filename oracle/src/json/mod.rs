@@ -4,11 +4,13 @@
 //! are kept; where a value is asked for by name, the last duplicate wins.
 
 mod decimal;
+mod memory;
 mod read;
 
 use std::borrow::Cow;
 
 pub(crate) use decimal::Decimal;
+use memory::Memory;
 use read::Reader;
 pub(crate) use read::equal;
 
@@ -61,6 +63,7 @@ pub(crate) enum Refusal {
 #[derive(Debug, Default)]
 pub(crate) struct Tree {
     nodes: Vec<Node>,
+    memory: Memory,
 }
 
 impl Tree {
@@ -70,10 +73,19 @@ impl Tree {
 
     /// Reads `text[start..end]` as one JSON text with nothing after it.
     pub(crate) fn read(&mut self, text: &[u8], start: u32, end: u32) -> Result<At, Refusal> {
+        let line = text.get(start as usize..end as usize).unwrap_or_default();
+        let first = self.nodes.len() as u32;
+        if self.nodes.len() < VALUES / 2 && self.memory.recall(line, start, &mut self.nodes) {
+            return Ok(At(first));
+        }
         let (root, stop) = self.read_value(text, start, end)?;
         let rest = text.get(stop as usize..end as usize).unwrap_or_default();
         match rest.iter().position(|byte| !is_blank(*byte)) {
-            None => Ok(root),
+            None => {
+                let nodes = self.nodes.get(first as usize..).unwrap_or_default();
+                self.memory.keep(line, start, nodes, first);
+                Ok(root)
+            }
             Some(at) => {
                 self.nodes.truncate(root.0 as usize);
                 Err(Refusal::NotJson(stop + at as u32))
