@@ -30,6 +30,9 @@ pub(crate) struct Asked<'a> {
     pub(crate) number: u32,
 }
 
+/// Most answers are shorter, in bytes.
+const USUAL: usize = 512;
+
 /// The id of an answer that names a request which nobody sent.
 const FOREIGN_ID: &str = "\"nobody-asked\"";
 
@@ -40,7 +43,7 @@ impl Answer {
             Self::None => None,
             Self::Line(line) => Some(line),
             Self::Doc(doc) => {
-                let mut line = Vec::new();
+                let mut line = Vec::with_capacity(USUAL);
                 doc.write(&mut line);
                 Some(line)
             }

@@ -197,7 +197,7 @@ impl Server {
 
     /// False if no whole message is left, or none is heard any more.
     fn take_up_message(&mut self) -> bool {
-        if self.pipe.is_ending() {
+        if self.lines.is_drained() || self.pipe.is_ending() {
             return false;
         }
         let mut lines = std::mem::take(&mut self.lines);
@@ -304,6 +304,7 @@ impl Server {
         for line in answer.into_iter().chain(twice).chain(behind) {
             if delay_ms.is_none() && waits.is_none() {
                 self.write_line(&line);
+                self.scratch = line;
             } else {
                 self.hold(Held { line, at, until, moment });
             }

@@ -67,6 +67,11 @@ impl Lines {
         }
     }
 
+    /// True if [`Lines::next`] has nothing to return until more bytes are added.
+    pub fn is_drained(&self) -> bool {
+        self.scanned == self.buffer.len()
+    }
+
     /// What came after the last newline, when the stream ends there.
     pub fn rest(&self) -> &[u8] {
         self.buffer.get(self.start..).unwrap_or_default()

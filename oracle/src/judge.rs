@@ -51,12 +51,16 @@ impl Judge {
         let own = |(_, check): &(usize, &Check)| binds(check.subject, subject);
         for (place, check) in CHECKS.iter().enumerate().filter(own) {
             let verdict = run(check, &story);
+            let Some(slot) = verdicts.list.get_mut(place) else { continue };
+            if verdict.outcome == Outcome::NotApplicable && slot.outcome == Outcome::NotApplicable {
+                // Most are, run after run, and differ in nothing else.
+                slot.reason = verdict.reason;
+                continue;
+            }
             if verdict.is_broken() {
                 verdicts.offences.push(offence(&story, place, &verdict));
             }
-            if let Some(slot) = verdicts.list.get_mut(place) {
-                slot.replace_by(verdict);
-            }
+            *slot = verdict;
         }
         verdicts
     }

@@ -87,18 +87,6 @@ impl Verdict {
         }
     }
 
-    /// Takes the place of an older verdict. Most are *not applicable*, of which there is little to copy.
-    pub(crate) fn replace_by(&mut self, newer: Self) {
-        if newer.outcome != Outcome::NotApplicable {
-            *self = newer;
-            return;
-        }
-        self.outcome = newer.outcome;
-        self.reason = newer.reason;
-        self.evidence.clear();
-        (self.at, self.observed, self.place) = (0, "", NONE);
-    }
-
     /// True for a violation or a defect.
     pub fn is_broken(&self) -> bool {
         matches!(self.outcome, Outcome::Violation | Outcome::Defect)

@@ -5,7 +5,7 @@ use mcp_parley_trace::{Era, Kind};
 use super::{is_modern_answer, is_modern_call, may_have_crossed};
 use crate::json::Type;
 use crate::known::Method;
-use crate::story::{Answer, Message, NONE, Phase, Shape, Side, Story, What};
+use crate::story::{Answer, Message, NONE, Phase, Shape, Side, Story, What, is_good_id};
 use crate::verdict::Verdict;
 
 /// The subject's message belongs to the modern era, or to the time in which the era is being found out by a subject
@@ -38,6 +38,11 @@ pub(super) fn is_json_rpc(story: &Story<'_>) -> Verdict {
         let wrong = match message.shape {
             Shape::NotMessage | Shape::Neither => "it is neither request, notification nor response",
             Shape::Both => "it has more than one of method, result and error",
+            // Most messages are: the closer look is for the others.
+            _ if message.clean && !message.repeats => {
+                kept = message.sent;
+                continue;
+            }
             Shape::Request | Shape::Notification | Shape::Result | Shape::Error => {
                 let version = message.root.and_then(|root| story.get(root, "jsonrpc"));
                 if message.repeats {
@@ -71,8 +76,7 @@ pub(super) fn request_id(story: &Story<'_>) -> Verdict {
             }
             (Shape::Request, Some(id)) if story.kind(id) != Type::Null => {
                 let (tree, text) = story.tree();
-                let integer = tree.number(text, id).is_some_and(|number| number.is_integer());
-                if story.kind(id) != Type::String && !integer {
+                if !message.clean && !is_good_id(tree, text, id) {
                     return Verdict::broken_by(
                         message,
                         &[],
@@ -105,7 +109,7 @@ fn is_readable(story: &Story<'_>, message: &Message) -> bool {
     match message.shape {
         Shape::Request => {
             let (tree, text) = story.tree();
-            message.clean && message.id.is_some_and(|id| crate::story::is_good_id(tree, text, id))
+            message.clean && message.id.is_some_and(|id| is_good_id(tree, text, id))
         }
         Shape::Notification => message.clean && !message.method.is_request(),
         _ => false,
@@ -358,7 +362,7 @@ pub(super) fn notification_without_id(story: &Story<'_>) -> Verdict {
             story.string(name).is_some_and(|name| name.starts_with("notifications/"))
         };
         match message.shape {
-            Shape::Request if is_named_so() => {
+            Shape::Request if !message.method.is_request() && is_named_so() => {
                 return Verdict::broken_by(message, &[], "the notification has an id");
             }
             Shape::Notification => kept = message.sent,

@@ -18,9 +18,9 @@ fn no_initialize_after(
     reason: &'static str,
 ) -> Verdict {
     let fits = |answer: &Message| {
-        !may_have_crossed(story, answer)
+        story.request_of(answer).is_some_and(|request| wanted(answer.answer, request.method))
+            && !may_have_crossed(story, answer)
             && !is_legacy_list(story, answer)
-            && story.request_of(answer).is_some_and(|request| wanted(answer.answer, request.method))
     };
     for request in story.requests().filter(|request| request.method == Method::Initialize) {
         if let Some(evidence) = story.message(request.evidence).filter(|evidence| fits(evidence)) {

@@ -130,8 +130,10 @@ fn waits_for_exit(story: &Story<'_>, in_session: bool) -> Verdict {
     let mut kept = NONE;
     for moment in story.moments() {
         let What::Life(event) = moment.what else { continue };
-        if event.kind == Kind::Stuck {
-            break;
+        match event.kind {
+            Kind::Stuck => break,
+            Kind::Exit(_) | Kind::Signal(_) => {}
+            _ => continue,
         }
         let Some(place) = story.process_of(&event) else { continue };
         let shook = story.requests().any(|request| {
@@ -146,14 +148,11 @@ fn waits_for_exit(story: &Story<'_>, in_session: bool) -> Verdict {
             .and_then(|process| process.closed)
             .filter(|(seq, _)| *seq < moment.seq);
         let waited = closed.is_some_and(|(_, t_us)| moment.t_us.saturating_sub(t_us) >= NO_WAIT_US);
-        match event.kind {
-            Kind::Signal(_) if is_kill(&event) && !waited => {
-                let reason = "it kills the server without waiting for it to exit";
-                return Verdict::broken(moment.seq, &[moment.seq], reason);
-            }
-            Kind::Exit(_) | Kind::Signal(_) => kept = closed.map_or(kept, |(seq, _)| seq),
-            _ => {}
+        if is_kill(&event) && !waited {
+            let reason = "it kills the server without waiting for it to exit";
+            return Verdict::broken(moment.seq, &[moment.seq], reason);
         }
+        kept = closed.map_or(kept, |(seq, _)| seq);
     }
     Verdict::kept(kept, "the client ended no process")
 }
