@@ -41,7 +41,7 @@ impl Answer {
     pub(crate) fn into_line(self) -> Option<Vec<u8>> {
         match self {
             Self::None => None,
-            Self::Line(line) => Some(line),
+            Self::Line(line) | Self::Doc(Doc::Raw(line) | Doc::Whole(line)) => Some(line),
             Self::Doc(doc) => {
                 let mut line = Vec::with_capacity(USUAL);
                 doc.write(&mut line);

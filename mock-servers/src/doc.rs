@@ -4,9 +4,7 @@
 
 use std::borrow::Cow;
 
-use mcp_parley_negotiation::issue::IssueSink;
-use mcp_parley_negotiation::json::{self, Kind, Raw, write_string};
-use mcp_parley_negotiation::limits::Limits;
+use mcp_parley_negotiation::json::{Kind, Raw, write_string};
 use serde_json::Value;
 
 use crate::persona::ValueKind;
@@ -16,7 +14,7 @@ use crate::persona::ValueKind;
 pub enum Doc {
     /// Bytes that are written as they stand: numbers, words, strings with their quotes and escapes, or anything at all.
     Raw(Vec<u8>),
-    /// The valid text of an array or object that no edit has gone into.
+    /// The valid text of an array or object that no edit has gone into, without white space around it.
     Whole(Vec<u8>),
     /// An array.
     Array(Vec<Doc>),
@@ -36,7 +34,8 @@ impl Doc {
     /// Takes the outermost array or object apart.
     fn open(&mut self) {
         let Self::Whole(text) = self else { return };
-        let Some(raw) = json::check(text, &Limits::DEFAULT, &mut IssueSink::new()) else { return };
+        let Ok(text) = std::str::from_utf8(text) else { return };
+        let raw = Raw::of_valid(text);
         *self = match raw.kind() {
             Kind::Array => Self::Array(raw.elements().map(Self::from_raw).collect()),
             _ => Self::Object(

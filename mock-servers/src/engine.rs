@@ -11,6 +11,7 @@ use mcp_parley_negotiation::limits::Limits;
 use mcp_parley_negotiation::lines::{Line, Lines};
 
 use crate::act::{Answer, Asked, text_for};
+use crate::doc::Doc;
 use crate::persona::{Act, ExitAct, Moment, Profile};
 use crate::pipe::{self, Pipe};
 use crate::played::Played;
@@ -273,7 +274,7 @@ impl Server {
             Profile::Exiting if fitting.is_empty() && asked.id.is_some() && !self.knows(method) => {
                 return self.pipe.end(ServerOutput::Exit(UNKNOWN_REQUEST_EXIT));
             }
-            _ => self.gate_answer(input).map_or(Answer::None, Answer::Line),
+            _ => self.gate_answer(input).map_or(Answer::None, |line| Answer::Doc(Doc::Whole(line))),
         };
         let answer = fitting.iter().fold(own, |answer, act| answer.acted_on(act, asked)).into_line();
         fitting.iter().flat_map(|act| &act.stderr).for_each(|line| self.pipe.stderr(&text_for(line, asked)));

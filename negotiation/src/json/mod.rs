@@ -53,6 +53,12 @@ pub(crate) enum Odd {
 }
 
 impl<'a> Raw<'a> {
+    /// From text that is known to be one valid value without white space around it: of any other text, the parts are
+    /// nonsense. [`check`] finds out.
+    pub fn of_valid(text: &'a str) -> Self {
+        Self { text }
+    }
+
     /// The text, without white space around it.
     pub fn text(&self) -> &'a str {
         self.text
