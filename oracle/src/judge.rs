@@ -50,7 +50,12 @@ impl Judge {
         let story = Story::new(recording, declared, subject, &self.told);
         let own = |(_, check): &(usize, &Check)| binds(check.subject, subject);
         for (place, check) in CHECKS.iter().enumerate().filter(own) {
-            let verdict = run(check, &story);
+            let verdict = if story.facts.has_any(check.about) {
+                run(check, &story)
+            } else {
+                debug_assert_eq!((check.run)(&story).outcome, Outcome::NotApplicable, "{}", check.id);
+                Verdict::not_applicable(NOTHING)
+            };
             let Some(slot) = verdicts.list.get_mut(place) else { continue };
             if verdict.outcome == Outcome::NotApplicable && slot.outcome == Outcome::NotApplicable {
                 // Most are, run after run, and differ in nothing else.
@@ -72,6 +77,7 @@ impl Judge {
 }
 
 const OTHER_SIDE: &str = "it binds the other side";
+const NOTHING: &str = "the run has nothing that it is about";
 
 fn binds(role: Role, subject: Subject) -> bool {
     match role {

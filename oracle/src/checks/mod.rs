@@ -21,7 +21,7 @@ use mcp_parley_trace::Era;
 use crate::catalogue::Role;
 use crate::json::{At, Type};
 use crate::known::{META_INFO, META_LOG_LEVEL, Method};
-use crate::story::{Answer, Message, Phase, Side, Story};
+use crate::story::{Answer, Facts, Message, Phase, Side, Story};
 use crate::verdict::Verdict;
 
 /// A check of one requirement, property or contested row.
@@ -30,106 +30,118 @@ pub struct Check {
     pub id: &'static str,
     /// Which subject it judges.
     pub subject: Role,
+    /// It applies only to runs that have one of these.
+    pub(crate) about: Facts,
     pub(crate) run: fn(&Story<'_>) -> Verdict,
 }
 
+macro_rules! about {
+    () => { Facts::ANY };
+    ($first:ident $($more:ident)*) => { Facts::$first$(.or(Facts::$more))* };
+}
+
 macro_rules! checks {
-    ($($id:literal $subject:ident $run:path,)*) => {
+    ($($id:literal $subject:ident $run:path $(, about $($fact:ident)+)?;)*) => {
         /// Every check. Where several rows break at the same event, the first of them here names the finding: the order
         /// is the catalogue's, except that a row which only repeats others stands after them (DISC-02, ERA-02, ERA-11,
         /// ERA-20, META-20, PAT-01b).
-        pub const CHECKS: &[Check] = &[$(Check { id: $id, subject: Role::$subject, run: $run }),*];
+        pub const CHECKS: &[Check] = &[$(Check {
+            id: $id,
+            subject: Role::$subject,
+            about: about!($($($fact)+)?),
+            run: $run,
+        }),*];
     };
 }
 
 checks! {
-    "NEG-01" Client neg::states_version,
-    "NEG-02" Server neg::refuses_unserved,
-    "NEG-03" Client neg::retries_or_reports,
-    "NEG-04" Server neg::implements_discover,
-    "NEG-06" Server neg::unsupported_data,
-    "ERA-03" Client era::no_initialize_after_discovery,
-    "ERA-04" Client era::no_initialize_after_modern_error,
-    "ERA-05" Client fallback::after_silence,
-    "ERA-06" Client fallback::after_any_error,
-    "ERA-09" Client era::probes_first,
-    "ERA-13" Server era::refusal_names_versions,
-    "ERA-14" Server era::legacy_session_by_legacy_rules,
-    "ERA-17" Server era::answers_initialize,
-    "ERA-22" Both era::handshake_is_legacy,
-    "ERA-23" Client era::no_removed_method,
-    "ERA-02" Client era::no_fallback_after_modern_error,
-    "ERA-20" Client era::stays_modern,
-    "DISC-01" Client disc::no_parameters,
-    "DISC-05" Client disc::uses_listed,
-    "MRTR-01" Server disc::never_asks_for_input,
-    "META-01" Client meta::required_fields,
-    "META-02" Server meta::refuses_incomplete,
-    "META-20" Client meta::types,
-    "BASE-01" Both base::is_json_rpc,
-    "BASE-02" Client base::request_id,
-    "BASE-03" Client base::no_null_id,
-    "BASE-04" Server base::result_id,
-    "BASE-05" Server base::error_id,
-    "BASE-06" Server base::error_members,
-    "BASE-07" Server base::integer_code,
-    "BASE-08" Server base::has_result_type,
-    "BASE-09" Client base::refuses_unknown_type,
-    "BASE-11" Server base::no_answer_to_notification,
-    "BASE-12" Client base::no_id_in_flight_twice,
-    "BASE-14" Server base::result_is_object,
-    "BASE-17" Both base::notification_without_id,
-    "ERR-03" Server err::no_undefined_code,
-    "ERR-04" Server err::no_old_code,
-    "PAT-01" Server pat::no_server_request,
-    "STDIO-01" Both stdio::one_line,
-    "STDIO-02" Server stdio::messages_only,
-    "STDIO-03" Client stdio::messages_only,
-    "STDIO-04" Client pat::no_client_response,
-    "STDIO-05" Server pat::no_server_request,
-    "STDIO-07" Server stdio::exits_on_eof,
-    "STDIO-10" Client stdio::closes_first,
-    "LEG-29" Client stdio::closes_session_first,
-    "PAT-01b" Client pat::no_client_response,
-    "CANC-09" Client canc::names_open_request,
-    "CACHE-01" Server cache::has_hints,
-    "CACHE-02" Server cache::not_negative,
-    "CACHE-02b" Server cache::is_integer,
-    "CACHE-03" Server cache::known_scope,
-    "DISC-02" Server disc::result_members,
-    "LEG-01" Client leg::names_supported,
-    "LEG-01b" Client leg::names_newest,
-    "LEG-02" Server leg::echoes_supported,
-    "LEG-03" Server leg::offers_another,
-    "LEG-04" Client leg::leaves_unsupported,
-    "LEG-04b" Client leg::disconnects,
-    "LEG-06" Client canc::not_initialize,
-    "LEG-07" Client leg::opens_with_initialize,
-    "LEG-08" Server leg::result_members,
-    "LEG-09" Client leg::sends_initialized,
-    "LEG-10" Client leg::waits_for_answer,
-    "LEG-26" Both leg::no_id_twice,
-    "LEG-38b" Both stdio::legacy_framing,
-    "PROP-BOUND" Client prop::bound,
-    "PROP-RETRY" Client prop::retry,
-    "PROP-ID" Client prop::foreign_id,
-    "PROP-ONE-ERA" Client prop::one_era,
-    "PROP-OFFERED" Client prop_version::offered,
-    "PROP-PREFERENCE" Client prop_version::preference,
-    "PROP-SAME" Both prop::same,
-    "PROP-ALIVE" Both prop::alive,
-    "PROP-STDOUT" Both stdio::nothing_else,
-    "ERA-11" Client era::remembers_legacy,
-    "AMB-01" Client amb::legacy_list,
-    "AMB-02" Client amb::odd_success,
-    "AMB-03" Client amb::odd_unsupported,
-    "AMB-05" Client amb::probe_exit,
-    "AMB-11" Client amb::after_modern_error,
-    "AMB-17" Client amb::legacy_meta,
-    "AMB-21" Client amb::late_discover,
-    "AMB-27" Client amb::uncorrelated_error,
-    "AMB-29" Client amb::missing_result_type,
-    "AMB-32" Client amb::early_request,
+    "NEG-01" Client neg::states_version;
+    "NEG-02" Server neg::refuses_unserved;
+    "NEG-03" Client neg::retries_or_reports, about UNSUPPORTED;
+    "NEG-04" Server neg::implements_discover;
+    "NEG-06" Server neg::unsupported_data;
+    "ERA-03" Client era::no_initialize_after_discovery, about DISCOVERED;
+    "ERA-04" Client era::no_initialize_after_modern_error, about UNSUPPORTED MODERN_ERROR;
+    "ERA-05" Client fallback::after_silence;
+    "ERA-06" Client fallback::after_any_error, about OTHER_ERROR;
+    "ERA-09" Client era::probes_first;
+    "ERA-13" Server era::refusal_names_versions, about INITIALIZE;
+    "ERA-14" Server era::legacy_session_by_legacy_rules, about INITIALIZE;
+    "ERA-17" Server era::answers_initialize, about INITIALIZE;
+    "ERA-22" Both era::handshake_is_legacy, about INITIALIZE;
+    "ERA-23" Client era::no_removed_method;
+    "ERA-02" Client era::no_fallback_after_modern_error, about UNSUPPORTED MODERN_ERROR;
+    "ERA-20" Client era::stays_modern;
+    "DISC-01" Client disc::no_parameters;
+    "DISC-05" Client disc::uses_listed, about DISCOVERED UNTYPED;
+    "MRTR-01" Server disc::never_asks_for_input;
+    "META-01" Client meta::required_fields;
+    "META-02" Server meta::refuses_incomplete;
+    "META-20" Client meta::types;
+    "BASE-01" Both base::is_json_rpc;
+    "BASE-02" Client base::request_id;
+    "BASE-03" Client base::no_null_id;
+    "BASE-04" Server base::result_id;
+    "BASE-05" Server base::error_id;
+    "BASE-06" Server base::error_members;
+    "BASE-07" Server base::integer_code;
+    "BASE-08" Server base::has_result_type;
+    "BASE-09" Client base::refuses_unknown_type, about UNKNOWN_TYPE;
+    "BASE-11" Server base::no_answer_to_notification;
+    "BASE-12" Client base::no_id_in_flight_twice;
+    "BASE-14" Server base::result_is_object;
+    "BASE-17" Both base::notification_without_id;
+    "ERR-03" Server err::no_undefined_code;
+    "ERR-04" Server err::no_old_code;
+    "PAT-01" Server pat::no_server_request;
+    "STDIO-01" Both stdio::one_line;
+    "STDIO-02" Server stdio::messages_only;
+    "STDIO-03" Client stdio::messages_only;
+    "STDIO-04" Client pat::no_client_response;
+    "STDIO-05" Server pat::no_server_request;
+    "STDIO-07" Server stdio::exits_on_eof;
+    "STDIO-10" Client stdio::closes_first;
+    "LEG-29" Client stdio::closes_session_first, about INITIALIZE;
+    "PAT-01b" Client pat::no_client_response;
+    "CANC-09" Client canc::names_open_request, about CANCELLED;
+    "CACHE-01" Server cache::has_hints;
+    "CACHE-02" Server cache::not_negative;
+    "CACHE-02b" Server cache::is_integer;
+    "CACHE-03" Server cache::known_scope;
+    "DISC-02" Server disc::result_members;
+    "LEG-01" Client leg::names_supported, about INITIALIZE;
+    "LEG-01b" Client leg::names_newest, about INITIALIZE;
+    "LEG-02" Server leg::echoes_supported, about HANDSHAKE;
+    "LEG-03" Server leg::offers_another, about INITIALIZE;
+    "LEG-04" Client leg::leaves_unsupported, about HANDSHAKE;
+    "LEG-04b" Client leg::disconnects, about HANDSHAKE;
+    "LEG-06" Client canc::not_initialize, about CANCELLED;
+    "LEG-07" Client leg::opens_with_initialize;
+    "LEG-08" Server leg::result_members, about INITIALIZE;
+    "LEG-09" Client leg::sends_initialized, about HANDSHAKE;
+    "LEG-10" Client leg::waits_for_answer, about INITIALIZE;
+    "LEG-26" Both leg::no_id_twice, about INITIALIZE;
+    "LEG-38b" Both stdio::legacy_framing, about INITIALIZE;
+    "PROP-BOUND" Client prop::bound;
+    "PROP-RETRY" Client prop::retry;
+    "PROP-ID" Client prop::foreign_id, about STRAY;
+    "PROP-ONE-ERA" Client prop::one_era;
+    "PROP-OFFERED" Client prop_version::offered;
+    "PROP-PREFERENCE" Client prop_version::preference, about DISCOVERED UNTYPED UNSUPPORTED;
+    "PROP-SAME" Both prop::same;
+    "PROP-ALIVE" Both prop::alive;
+    "PROP-STDOUT" Both stdio::nothing_else;
+    "ERA-11" Client era::remembers_legacy, about HANDSHAKE;
+    "AMB-01" Client amb::legacy_list, about DISCOVERED;
+    "AMB-02" Client amb::odd_success, about ODD_SUCCESS;
+    "AMB-03" Client amb::odd_unsupported, about ODD_UNSUPPORTED;
+    "AMB-05" Client amb::probe_exit, about GONE;
+    "AMB-11" Client amb::after_modern_error, about MODERN_ERROR OTHER_ERROR;
+    "AMB-17" Client amb::legacy_meta, about HANDSHAKE;
+    "AMB-21" Client amb::late_discover, about INITIALIZE;
+    "AMB-27" Client amb::uncorrelated_error, about ERROR;
+    "AMB-29" Client amb::missing_result_type, about UNTYPED;
+    "AMB-32" Client amb::early_request, about SERVER_REQUEST;
 }
 
 /// A request by which the client claims the modern era: the probe, one with modern keys, one after modern evidence, and

@@ -1,6 +1,7 @@
 //! A run as its judge sees it: lines instead of bytes, who answers whom, and what each side knew when it spoke.
 
 mod context;
+mod facts;
 mod frame;
 mod message;
 
@@ -9,6 +10,7 @@ use std::borrow::Cow;
 use mcp_parley_trace::{Channel, Declared, Era, Event, Kind, Mode, Node, Recording, Subject};
 
 pub(crate) use context::{Process, is_kill};
+pub(crate) use facts::Facts;
 pub(crate) use frame::Ends;
 pub(crate) use message::{Answer, Message, NONE, Phase, Shape, Side, is_good_id};
 
@@ -76,6 +78,7 @@ pub(crate) struct Story<'a> {
     pub(crate) server_is_modern: bool,
     /// The server has answered `initialize` well somewhere in the run.
     pub(crate) server_is_legacy: bool,
+    pub(crate) facts: Facts,
     /// `None`: no end was recorded. `Some(true)`: watched to its end.
     end: Option<bool>,
     pub(crate) stuck: Option<(u32, u64)>,
@@ -95,10 +98,15 @@ impl<'a> Story<'a> {
             told,
             server_is_modern: false,
             server_is_legacy: false,
+            facts: Facts::ANY,
             end: None,
             stuck: None,
         };
+        if told.processes.iter().any(|process| process.gone.is_some()) {
+            this.facts = this.facts.or(Facts::GONE);
+        }
         for message in &told.messages {
+            this.facts = this.facts.or(Facts::of(message));
             this.server_is_legacy |= message.answer == Answer::Handshake;
             this.server_is_modern |= matches!(
                 message.answer,
