@@ -88,6 +88,18 @@ fn a_long_line_is_reported_once_and_the_next_one_read() {
 }
 
 #[test]
+fn it_is_drained_when_there_is_no_next_line() {
+    let mut lines = Lines::new();
+    assert!(lines.is_drained());
+    for chunk in ["ab", "c\n", "\n\nrest", "123456789", "\nx\n"] {
+        lines.push(chunk.as_bytes());
+        assert!(!lines.is_drained(), "{chunk:?}");
+        while lines.next(&LIMITS).is_some() {}
+        assert!(lines.is_drained(), "{chunk:?}");
+    }
+}
+
+#[test]
 fn a_line_without_end_is_not_kept() {
     let mut lines = Lines::new();
     let mut reported = 0;

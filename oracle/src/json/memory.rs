@@ -9,7 +9,7 @@ use super::Node;
 const SLOTS: usize = 1 << 10;
 /// Longer lines, and lines of more values, are not kept. Together these bound what a judge keeps to some megabytes.
 const BYTES: usize = 1 << 10;
-const VALUES: usize = 1 << 6;
+pub(super) const VALUES: usize = 1 << 6;
 
 /// See the module.
 #[derive(Debug, Default)]

@@ -75,7 +75,7 @@ impl Tree {
     pub(crate) fn read(&mut self, text: &[u8], start: u32, end: u32) -> Result<At, Refusal> {
         let line = text.get(start as usize..end as usize).unwrap_or_default();
         let first = self.nodes.len() as u32;
-        if self.nodes.len() < VALUES / 2 && self.memory.recall(line, start, &mut self.nodes) {
+        if self.nodes.len() + memory::VALUES <= VALUES && self.memory.recall(line, start, &mut self.nodes) {
             return Ok(At(first));
         }
         let (root, stop) = self.read_value(text, start, end)?;

@@ -83,6 +83,23 @@ proptest! {
     }
 
     #[test]
+    fn a_line_read_again_elsewhere_is_what_it_was(wanted in prop::collection::vec(json(), 1..4), again in prop::collection::vec(any::<prop::sample::Index>(), 1..6)) {
+        let mut tree = Tree::default();
+        for round in 0..2 {
+            tree.clear();
+            let mut text = Vec::new();
+            for at in &again {
+                let wanted = at.get(&wanted).to_string();
+                text.resize(text.len() + round * 3, b' ');
+                let start = text.len() as u32;
+                text.extend_from_slice(wanted.as_bytes());
+                let root = tree.read(&text, start, text.len() as u32).unwrap();
+                prop_assert_eq!(value(&tree, &text, root), serde_json::from_str::<Value>(&wanted).unwrap());
+            }
+        }
+    }
+
+    #[test]
     fn it_accepts_what_serde_json_accepts(bytes in prop::collection::vec(prop::sample::select(
         b"{}[]:,\"\\u0123aeEtrfn-+. \n".to_vec()), 0..24)) {
         let mut tree = Tree::default();
@@ -104,6 +121,18 @@ proptest! {
             Err(Refusal::NotJson(at)) => prop_assert!(at as usize <= bytes.len()),
             Err(_) => {}
         }
+    }
+}
+
+/// Many more lines than are remembered, so that some take the place of others.
+#[test]
+fn a_line_is_never_taken_for_another() {
+    let mut tree = Tree::default();
+    for number in (0..4000).chain(0..4000) {
+        tree.clear();
+        let text = format!("{{\"number\":{number}}}");
+        let root = tree.read(text.as_bytes(), 0, text.len() as u32).unwrap();
+        assert_eq!(value(&tree, text.as_bytes(), root), serde_json::json!({ "number": number }));
     }
 }
 
