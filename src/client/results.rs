@@ -15,6 +15,7 @@ const INTRODUCTION: &str = "# What real clients do
 Written by `mcp-parley client --results`; do not edit. `VERDICTS.md` says how each violation was checked by hand.
 
 - `C0`, `C1`: the first and the second server process that the client started.
+- `3 × word`: so many in a row. `(response)`, an answer to the server, stands behind what the client asks on its own account.
 - `name#1,0`: the persona with these choices of its open values.
 - A violation fails a run. A warning does not: it breaks a SHOULD. `mcp-parley explain ID` says what an id is.
 - Contested: the specification leaves it open; this is what the client does.
