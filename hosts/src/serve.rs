@@ -219,7 +219,7 @@ impl<P: Play, W: AsyncWrite + Unpin> Stage<P, W> {
             tokio::select! {
                 biased;
                 () = self.record.lost() => return Err(RecordError::Lost.into()),
-                signal = &mut stop => {
+                signal = &mut stop, if !self.is_dying() => {
                     if is_open {
                         self.drain(&mut input, &mut chunk).await?;
                     }
@@ -360,6 +360,15 @@ impl<P: Play, W: AsyncWrite + Unpin> Stage<P, W> {
         self.pending_bytes -= weight(bytes);
         self.pending.pop_front();
         Ok(())
+    }
+
+    /// Everything is written, and the player ends with it. A client that answers the last byte with a signal must not overtake an
+    /// end that was due before.
+    fn is_dying(&self) -> bool {
+        let is_written =
+            |act: &Act| matches!(act, Act::Write { bytes, written, .. } if *written == bytes.len());
+        self.pending.front().is_some_and(is_written)
+            && matches!(self.pending.get(1), Some(Act::Exit(..) | Act::Signal(..)))
     }
 
     fn wake_instant(&self) -> Option<Instant> {

@@ -5,7 +5,9 @@ mod peer;
 
 use std::future::pending;
 use std::io::{BufRead as _, BufReader, Write as _};
+use std::pin::Pin;
 use std::process::{Command, Stdio};
+use std::task::{Context, Poll};
 
 use mcp_parley_hosts::{FileRecord, Link, LinkError, Play, PlayInput, PlayOutput, Record, ServeEnd, serve};
 use mcp_parley_negotiation::Time;
@@ -195,6 +197,46 @@ async fn closing_and_a_signal_at_once_are_recorded_in_the_same_order_whichever_c
     }
     let (end, _, kinds) = recorded(0, 5000).await;
     assert_eq!((end, kinds[2]), (ServeEnd::Exited(0), Kind::Exit(0)));
+}
+
+/// Takes everything, and tells when it has.
+struct Telling(Option<tokio::sync::oneshot::Sender<()>>);
+
+impl tokio::io::AsyncWrite for Telling {
+    fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<std::io::Result<usize>> {
+        if let Some(tell) = self.get_mut().0.take() {
+            tell.send(()).unwrap();
+        }
+        Poll::Ready(Ok(bytes.len()))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+#[tokio::test]
+async fn signal_for_the_last_byte_does_not_overtake_the_end_that_was_due() {
+    for (last, expected) in [
+        (Some(PlayOutput::Exit(1)), ServeEnd::Exited(1)),
+        (Some(PlayOutput::Signal(9)), ServeEnd::Signalled(9)),
+        (None, ServeEnd::Stopped(15)),
+    ] {
+        let acts = std::iter::once((WRITE, &b"the answer\n"[..])).chain(last.map(|last| (last, &b""[..])));
+        let mut script = Script::new(vec![acts.collect()]);
+        let (tell, told) = tokio::sync::oneshot::channel();
+        let (input, _client) = duplex(64);
+        let stop = async {
+            told.await.unwrap();
+            15
+        };
+        let end = serve(&mut script, Record::Nothing, input, Telling(Some(tell)), stop).await;
+        assert_eq!(end, expected);
+    }
 }
 
 #[tokio::test]

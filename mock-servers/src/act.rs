@@ -150,6 +150,16 @@ fn edit(act: &Act, asked: &Asked<'_>, doc: &mut Doc) {
         Some(IdForm::Foreign) => doc.set("/id", Doc::raw(FOREIGN_ID)),
         Some(IdForm::Constant(value)) => doc.set("/id", value.doc()),
         Some(IdForm::OtherType) => doc.set("/id", Doc::raw(other_type(asked.id.as_ref()))),
+        Some(IdForm::Fraction) => noted(doc, asked, ".0"),
+        Some(IdForm::Exponent) => noted(doc, asked, "e0"),
+    }
+}
+
+/// Gives a whole number that is the id another notation of the same value.
+fn noted(doc: &mut Doc, asked: &Asked<'_>, behind: &str) {
+    let text = asked.id.as_ref().map(id_text).unwrap_or_default();
+    if text.parse::<i64>().is_ok() {
+        doc.set("/id", Doc::raw(text + behind));
     }
 }
 

@@ -288,6 +288,10 @@ pub enum IdForm {
     Foreign,
     /// The same digits as the other JSON type.
     OtherType,
+    /// The same number as a fraction, `7.0` for `7`; any other id is left as it is.
+    Fraction,
+    /// The same number with an exponent, `7e0` for `7`; any other id is left as it is.
+    Exponent,
     /// This one.
     Constant(Literal),
 }

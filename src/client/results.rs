@@ -15,6 +15,7 @@ const INTRODUCTION: &str = "# What real clients do
 Written by `mcp-parley client --results`; do not edit. `VERDICTS.md` says how each violation was checked by hand.
 
 - `C0`, `C1`: the first and the second server process that the client started.
+- `3 × word`: so many in a row. `(response)`, an answer to the server, stands behind what the client asks on its own account.
 - `name#1,0`: the persona with these choices of its open values.
 - A violation fails a run. A warning does not: it breaks a SHOULD. `mcp-parley explain ID` says what an id is.
 - Contested: the specification leaves it open; this is what the client does.
@@ -79,6 +80,15 @@ fn contested(run: &Ran) -> String {
     joined(&rows.map(|row| format!("{}: {}", row.id, row.reason)).collect::<Vec<_>>())
 }
 
+/// All of a few names; of many, the first. The table has them all.
+fn named(names: &[&str]) -> String {
+    const MANY: usize = 12;
+    match names.get(..MANY) {
+        Some(first) if names.len() > MANY => format!("{} and {} more", first.join(", "), names.len() - MANY),
+        _ => names.join(", "),
+    }
+}
+
 /// Each broken row once: what it says, what the first persona that shows it saw, and the others.
 fn evidence(out: &mut String, title: &str, runs: &[Ran], wanted: Severity) {
     let mut rows: BTreeMap<&str, (&Ran, &Broken, Vec<&str>)> = BTreeMap::new();
@@ -95,7 +105,7 @@ fn evidence(out: &mut String, title: &str, runs: &[Ran], wanted: Severity) {
         let text = requirement(id).map(|row| row.text.as_str());
         let text = text.or_else(|| property(id).map(|row| row.text.as_str())).unwrap_or_default();
         let _ = writeln!(out, "\n**{id}** {text}\n");
-        let _ = writeln!(out, "{} × {}: {}.\n", names.len(), cell(&broken.reason), names.join(", "));
+        let _ = writeln!(out, "{} × {}: {}.\n", names.len(), cell(&broken.reason), named(&names));
         let _ = writeln!(out, "```\n# {}", run.case.name);
         for line in leading_to(&run.recording, broken.at) {
             let _ = writeln!(out, "{line}");

@@ -9,22 +9,52 @@ const MESSAGE_COLUMNS: usize = 300;
 const READ_BYTES: usize = 1 << 20;
 /// At most so many messages are shown before the one that broke something.
 const BEFORE: usize = 3;
+const RESPONSE: &str = "(response)";
 
-/// For example: `C0 server/discover 2026-07-28; C1 initialize 2025-11-25, tools/list; connected legacy 2025-11-25`.
+/// For example: `C0 server/discover 2026-07-28; C1 initialize 2025-11-25, 2 × tools/list; connected legacy 2025-11-25`.
+///
+/// Responses stand behind what the client asks on its own account: which of the two it writes first is chance.
 pub(crate) fn story(recording: &Recording) -> String {
-    let mut parts: Vec<(String, Vec<String>)> = Vec::new();
+    let mut parts: Vec<(String, Words)> = Vec::new();
     for line in lines(recording).iter().filter(|line| line.from == Node::Client) {
         let process = process(line);
-        let text = word(&line.bytes(recording));
-        match parts.last_mut() {
-            Some((last, words)) if *last == process => words.push(text),
-            _ => parts.push((process, vec![text])),
+        if parts.last().is_none_or(|(last, _)| *last != process) {
+            parts.push((process, Words::default()));
+        }
+        if let Some((_, words)) = parts.last_mut() {
+            words.add(word(&line.bytes(recording)));
         }
     }
     let mut out: Vec<String> =
-        parts.iter().map(|(process, words)| format!("{process} {}", words.join(", "))).collect();
+        parts.iter().map(|(process, words)| format!("{process} {}", words.told())).collect();
     out.extend(ending(recording));
     out.join("; ")
+}
+
+/// What the client writes to one process, each word with how often it stands there in a row.
+#[derive(Default)]
+struct Words {
+    own: Vec<(usize, String)>,
+    responses: usize,
+}
+
+impl Words {
+    fn add(&mut self, word: String) {
+        match self.own.last_mut() {
+            _ if word == RESPONSE => self.responses += 1,
+            Some((times, last)) if *last == word => *times += 1,
+            _ => self.own.push((1, word)),
+        }
+    }
+
+    fn told(&self) -> String {
+        let response = (self.responses > 0).then(|| (self.responses, RESPONSE.to_owned()));
+        let words = self.own.iter().chain(&response).map(|(times, word)| match times {
+            1 => word.clone(),
+            _ => format!("{times} × {word}"),
+        });
+        words.collect::<Vec<_>>().join(", ")
+    }
 }
 
 /// What the client says of itself, or that it stood still.
@@ -68,7 +98,7 @@ fn word(bytes: &[u8]) -> String {
         return format!("({} bytes)", bytes.len());
     }
     let Ok(message) = serde_json::from_slice::<Value>(bytes) else { return "(no JSON)".into() };
-    let Some(method) = message["method"].as_str() else { return "(response)".into() };
+    let Some(method) = message["method"].as_str() else { return RESPONSE.into() };
     let version = message["params"]["protocolVersion"].as_str();
     let version =
         version.or_else(|| message["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"].as_str());
@@ -78,6 +108,18 @@ fn word(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn repetitions_are_counted_and_responses_stand_last() {
+        let told = |words: &[&str]| {
+            let mut out = Words::default();
+            words.iter().for_each(|word| out.add((*word).to_owned()));
+            out.told()
+        };
+        assert_eq!(told(&["a", "b", "b", RESPONSE, "b", "a"]), "a, 3 × b, a, (response)");
+        assert_eq!(told(&["a", RESPONSE, RESPONSE, "c"]), told(&[RESPONSE, "a", "c", RESPONSE]));
+        assert_eq!(told(&[RESPONSE, RESPONSE]), "2 × (response)");
+    }
 
     #[test]
     fn messages_are_told_process_by_process_and_the_ending_last() {

@@ -8,6 +8,7 @@ mod limits;
 mod page;
 mod personas;
 mod traces;
+mod verdicts;
 
 #[test]
 fn every_member_of_a_hunts_summary_has_a_row() {

@@ -158,8 +158,17 @@ fn id_forms() {
     assert_eq!(with(json!("other-type")), PONG.replace('5', "\"5\""));
     assert_eq!(with(json!({"constant": ""})), PONG.replace('5', "\"\""));
     assert_eq!(with(json!({"constant": 4})), PONG.replace('5', "4"));
+    assert_eq!(with(json!("fraction")), PONG.replace('5', "5.0"));
+    assert_eq!(with(json!("exponent")), PONG.replace('5', "5e0"));
     let text = PING.replace('5', "\"5\"");
     assert_eq!(edited(&text, json!({"id": "other-type"})), PONG);
+    for form in ["fraction", "exponent"] {
+        assert_eq!(
+            edited(&text, json!({"id": form})),
+            PONG.replace('5', "\"5\""),
+            "text has no other notation"
+        );
+    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use mcp_parley_trace::{Era, Mode, Subject};
 
 use super::neg::era_named;
-use super::{is_legacy_list, is_modern_call, may_have_crossed};
+use super::{is_legacy_list, is_modern_call, may_be_unread, may_have_crossed};
 use crate::json::Type;
 use crate::known::{INVALID_PARAMS, META_CAPABILITIES, Method, TASKS_EXTENSION, VERSIONS, is_modern_code};
 use crate::story::{Answer, Message, NONE, Phase, Shape, Side, Story};
@@ -21,6 +21,7 @@ fn no_initialize_after(
         story.request_of(answer).is_some_and(|request| wanted(answer.answer, request.method))
             && !may_have_crossed(story, answer)
             && !is_legacy_list(story, answer)
+            && !may_be_unread(story, answer)
     };
     for request in story.requests().filter(|request| request.method == Method::Initialize) {
         if let Some(evidence) = story.message(request.evidence).filter(|evidence| fits(evidence)) {

@@ -2,7 +2,7 @@
 
 use mcp_parley_trace::{Era, Kind};
 
-use super::{goes_on_modern, is_modern_call, is_modern_version, is_sound_call, was_received};
+use super::{goes_on_modern, is_modern_call, is_modern_version, is_sound_call, may_be_unread, was_received};
 use crate::json::Type;
 use crate::known::{INVALID_PARAMS, METHOD_NOT_FOUND, MISSING_CAPABILITY, Method};
 use crate::story::{Answer, Message, NONE, Phase, Shape, Side, Story};
@@ -82,7 +82,9 @@ pub(super) fn retries_or_reports(story: &Story<'_>) -> Verdict {
     let refusals = || story.answers().filter(|(answer, _)| answer.answer == Answer::Unsupported);
     let mut kept = NONE;
     for (count, (answer, request)) in refusals().enumerate() {
-        let unheard = answer.received == NONE || given_up(story, request, answer.received);
+        let unheard = answer.received == NONE
+            || given_up(story, request, answer.received)
+            || may_be_unread(story, answer);
         if unheard || request.method == Method::Initialize {
             continue;
         }

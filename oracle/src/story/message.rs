@@ -370,7 +370,7 @@ impl Message {
         self.has_list(tree)
             && member("capabilities").is_some_and(|at| are_capabilities(tree, text, at))
             && member("_meta").is_none_or(|at| is_result_meta(tree, text, at))
-            && member("ttlMs").is_none_or(|at| tree.number(text, at).is_some_and(|ttl| ttl.is_integer()))
+            && member("ttlMs").is_none_or(|at| is_plain_integer(tree, text, at))
             && member("instructions").is_none_or(|at| tree.kind(at) == Type::String)
             && member("cacheScope")
                 .is_some_and(|at| tree.is_string(text, at, "public") || tree.is_string(text, at, "private"))
@@ -393,6 +393,12 @@ fn is_result_meta(tree: &Tree, text: &[u8], at: At) -> bool {
         && tree.get(text, at, META_SERVER).is_none_or(|info| {
             tree.kind(info) == Type::Object && named(info, "name") && named(info, "version")
         })
+}
+
+/// An integer that every reader can hold: past 2^53 they differ (RFC 8259, section 6), and some refuse the whole message.
+fn is_plain_integer(tree: &Tree, text: &[u8], at: At) -> bool {
+    let value = tree.number(text, at).and_then(|number| number.small_integer());
+    value.is_some_and(|value| value.unsigned_abs() < 1 << 53)
 }
 
 /// A string or an integer (BASE-02).

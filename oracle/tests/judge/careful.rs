@@ -126,6 +126,8 @@ fn what_is_no_discover_result_beyond_doubt_does_not_forbid_the_fallback() {
         r#"{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":null},"ttlMs":0,"cacheScope":"public"}"#,
         r#"{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":1}},"ttlMs":0,"cacheScope":"public"}"#,
         r#"{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{},"ttlMs":0,"cacheScope":"public","_meta":{"io.modelcontextprotocol/serverInfo":{"name":1}}}"#,
+        r#"{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{},"ttlMs":1e400,"cacheScope":"public"}"#,
+        r#"{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{},"ttlMs":9007199254740992,"cacheScope":"public"}"#,
     ] {
         breaks(
             &format!(
@@ -139,6 +141,10 @@ fn what_is_no_discover_result_beyond_doubt_does_not_forbid_the_fallback() {
         "C> $PROBE(1)\nS> {{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{without_ttl}}}\nC> $INITIALIZE(2)\n"
     );
     breaks(&text, &["ERA-03", "ERA-20"]);
+    for held in ["-1", "9007199254740991", "36e5"] {
+        let with_ttl = without_ttl.replace("{}", &format!("{{}},\"ttlMs\":{held}"));
+        breaks(&text.replace(without_ttl, &with_ttl), &["ERA-03", "ERA-20"]);
+    }
     let switched =
         without_ttl.replace("{}", r#"{"tools":{"listChanged":true},"extensions":{"org.example/x":{}}}"#);
     breaks(&text.replace(without_ttl, &switched), &["ERA-03", "ERA-20"]);
@@ -157,6 +163,26 @@ fn a_broken_envelope_proves_nothing() {
         breaks(&format!("C> $PROBE(1)\nS> {answer}\nC> $INITIALIZE(2)\n"), &[]);
         breaks(&format!("C> $PROBE(1)\nS> {answer}\n-- failed\n"), &[]);
     }
+}
+
+#[test]
+fn an_answer_that_the_client_need_not_have_read_proves_nothing() {
+    let run = |before: &str, answer: &str, end: &str| format!("C> $PROBE(1)\n{before}S> {answer}\n{end}");
+    let falls_back = "-- t 5000000\nC> $INITIALIZE(2)\n";
+    for (answer, ids) in [
+        ("$FOUND(1)", &["ERA-03", "ERA-20"][..]),
+        ("$REFUSED(1)", &["ERA-04", "ERA-02", "ERA-20"]),
+        ("$ERROR(1,-32020)", &["ERA-04", "ERA-02", "ERA-20"]),
+    ] {
+        breaks(&run("", answer, falls_back), ids);
+        breaks(&run("", &answer.replace("(1", "(1.0"), falls_back), &[]);
+        breaks(&run("", &answer.replace("(1", "(10e-1"), falls_back), &[]);
+        breaks(&run("S> log: starting\n", answer, falls_back), ids);
+        breaks(&run("S> log: \u{fffd}\n", answer, falls_back), &[]);
+    }
+    let refused = "modern: 2027-01-01, 2026-07-28\nC> $PROBE(1,2027-01-01)\nS> $REFUSED(1,2027-01-01,2026-07-28)\n-- failed\n";
+    breaks(refused, &["NEG-03"]);
+    breaks(&refused.replace("$REFUSED(1,", "$REFUSED(1.0,"), &[]);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! counterpart's end only.
 //!
 //! `C> LINE` is a line that the client writes and the server reads, `S> LINE` the other way round; `-- WHAT` anything
-//! else; `!` before a line marks the event that breaks the rule. Words with `$` are shorthand, see [`expand`].
+//! else; `!` before a line marks the event that breaks the rule. `\u{fffd}` stands for a byte that is no UTF-8. Words with `$` are shorthand, see [`expand`].
 
 use mcp_parley_trace::{Channel, Declared, Era, Kind, Mode, Node, Recording, Subject};
 
@@ -156,8 +156,11 @@ impl Tape {
     fn message(&mut self, from: Node, to: Node, text: &str) {
         let text = text.strip_prefix(' ').unwrap_or(text);
         let line = format!("{}\n", expand(text));
-        self.push(from, self.here(), Kind::Write, line.as_bytes());
-        self.push(to, self.here(), Kind::Read, line.as_bytes());
+        // What no text can hold: a byte that is no UTF-8.
+        let pieces: Vec<&[u8]> = line.split('\u{fffd}').map(str::as_bytes).collect();
+        let line = pieces.join(&0xff);
+        self.push(from, self.here(), Kind::Write, &line);
+        self.push(to, self.here(), Kind::Read, &line);
         self.t_us += 1_000;
     }
 
