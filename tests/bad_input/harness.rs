@@ -1,19 +1,16 @@
-//! Starts the release binary on bad input, and holds what must be true whatever the input is: it ends by itself within
+//! Starts the binary on bad input, and holds what must be true whatever the input is: it ends by itself within
 //! its time and its memory, it does not panic, and it leaves no process.
 
 use std::fs::File;
 use std::io::{Read as _, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 use wait4::Wait4 as _;
-
-use super::built::built;
 
 const PEAK_BYTES: u64 = 256 << 20;
 /// What takes longer hangs. A client that never connects is waited for longest, 45 s.
@@ -25,11 +22,7 @@ const HEAD_BYTES: u64 = 64 << 10;
 /// Every process that a test starts inherits it.
 const TOKEN: &str = "MCP_PARLEY_BAD_INPUT";
 
-/// The release binary, built once.
-fn release() -> &'static Path {
-    static EXE: OnceLock<PathBuf> = OnceLock::new();
-    EXE.get_or_init(|| built(&["--release", "--bin", "mcp-parley"], &[]))
-}
+const EXE: &str = env!("CARGO_BIN_EXE_mcp-parley");
 
 /// How a run ended.
 pub(crate) struct Ended {
@@ -69,7 +62,7 @@ impl Bench {
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let token = format!("{}-{number}", std::process::id());
         let output = |name: &str| self.0.path().join(format!("{name}-{number}"));
-        let mut child = Command::new(release())
+        let mut child = Command::new(EXE)
             .args(args)
             .env(TOKEN, &token)
             .current_dir(self.0.path())

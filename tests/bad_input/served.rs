@@ -50,6 +50,7 @@ fn a_flood() {
 
 /// The trace that a process writes of itself is bounded; it is left whole, and can be shown.
 #[test]
+#[cfg_attr(debug_assertions, ignore = "slow without optimisation")]
 fn a_flood_that_fills_the_trace() {
     let bench = Bench::new();
     let ended =

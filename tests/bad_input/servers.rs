@@ -27,6 +27,7 @@ fn a_missing_command() {
 }
 
 #[test]
+#[cfg_attr(debug_assertions, ignore = "slow without optimisation")]
 fn a_flood() {
     let era = format!("era           unknown: {FLOOD}");
     probed("yes ''", 3, &[&era]);
@@ -36,6 +37,7 @@ fn a_flood() {
 
 /// What it said before is told, and that it was not all.
 #[test]
+#[cfg_attr(debug_assertions, ignore = "slow without optimisation")]
 fn a_flood_after_a_good_answer() {
     let said = [&format!("cut off       {FLOOD}"), "era           modern", "version       2026-07-28"];
     probed(&format!("read x; echo '{DISCOVERED}'; yes ''"), 1, &said);

@@ -106,6 +106,7 @@ fn one_hundred_thousand_levels_of_nesting() {
 
 /// A short line may stand for much memory: as many empty messages, and as many values, as a trace can hold.
 #[test]
+#[cfg_attr(debug_assertions, ignore = "slow without optimisation")]
 fn the_largest_trace() {
     let bench = Bench::new();
     let event = |out: &mut dyn std::io::Write, seq: u32, piece: &[u8], bytes: usize| {

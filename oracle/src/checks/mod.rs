@@ -21,7 +21,7 @@ use mcp_parley_trace::Era;
 use crate::catalogue::Role;
 use crate::json::{At, Type};
 use crate::known::{META_INFO, META_LOG_LEVEL, Method};
-use crate::story::{Answer, Facts, Message, Phase, Shape, Side, Story};
+use crate::story::{Answer, Facts, Message, Phase, Side, Story};
 use crate::verdict::Verdict;
 
 /// A check of one requirement, property or contested row.
@@ -200,18 +200,15 @@ fn may_have_crossed(story: &Story<'_>, answer: &Message) -> bool {
 }
 
 /// The client may not have read this answer as one to its request, and nothing says that it has to: the id has the value of the
-/// request's in another notation (`1.0` for `1`, AMB-04), or bytes that are no UTF-8 came before it (AMB-07).
+/// request's in another notation (`1.0` for `1`, AMB-04), or something that is no message came before it (AMB-07).
 fn may_be_unread(story: &Story<'_>, answer: &Message) -> bool {
     let id = story.request_of(answer).and_then(|request| request.id);
     let another_notation = matches!((id, answer.id), (Some(asked), Some(given))
         if story.kind(given) == Type::Number && story.raw(asked) != story.raw(given));
     another_notation
-        || story.from(Side::Server).any(|line| {
-            line.process == answer.process
-                && line.received < answer.received
-                && line.shape == Shape::NotJson
-                && std::str::from_utf8(story.line(line)).is_err()
-        })
+        || story
+            .from(Side::Server)
+            .any(|line| line.process == answer.process && line.received < answer.received && line.is_noise())
 }
 
 /// A DiscoverResult in which the only versions that both sides support are legacy (AMB-01). Where the client's own are not
