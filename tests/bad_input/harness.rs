@@ -22,7 +22,10 @@ const HEAD_BYTES: u64 = 64 << 10;
 /// Every process that a test starts inherits it.
 const TOKEN: &str = "MCP_PARLEY_BAD_INPUT";
 
-const EXE: &str = env!("CARGO_BIN_EXE_mcp-parley");
+/// The binary of the test's own profile, unless another is named: users run the release binary.
+fn exe() -> std::ffi::OsString {
+    std::env::var_os("MCP_PARLEY_EXE").unwrap_or_else(|| env!("CARGO_BIN_EXE_mcp-parley").into())
+}
 
 /// How a run ended.
 pub(crate) struct Ended {
@@ -62,7 +65,7 @@ impl Bench {
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let token = format!("{}-{number}", std::process::id());
         let output = |name: &str| self.0.path().join(format!("{name}-{number}"));
-        let mut child = Command::new(EXE)
+        let mut child = Command::new(exe())
             .args(args)
             .env(TOKEN, &token)
             .current_dir(self.0.path())
