@@ -10,13 +10,14 @@ use mcp_parley_negotiation::client::{State, States};
 use mcp_parley_oracle::{Finding, Judge, Severity};
 use mcp_parley_trace::{CampaignHash, Kind, Outcome, RunHash, Transport};
 
-use crate::chooser::Seeded;
+use crate::chooser::{Chooser as _, Seeded, Site};
 use crate::draw::{Drawer, Setup};
 use crate::replay::hash_of;
 use crate::world::World;
 
-/// Seeds are handed to workers in blocks of this many.
-const BLOCK: u64 = 256;
+/// Seeds are handed to workers in blocks of this many. All personas together are more than a core keeps close, so a block has
+/// several runs of each, and makes them one after another.
+const BLOCK: u64 = 1024;
 /// So many blocks are under way for each worker. One that is done waits for those before it: however slow one of them is,
 /// no more than these are kept.
 const AHEAD: u64 = 4;
@@ -158,11 +159,23 @@ impl Campaign {
         let next = || todo.lock().ok()?.recv().ok();
         while let Some(start) = next() {
             let end = start.saturating_add(BLOCK).min(self.seeds.end);
-            let block = (start..end).map(|seed| bench.run(seed)).collect();
+            let mut block: Vec<Ran> =
+                self.by_persona(start..end).into_iter().map(|seed| bench.run(seed)).collect();
+            block.sort_unstable_by_key(|ran| ran.seed);
             if sender.send((start, block)).is_err() {
                 return;
             }
         }
+    }
+}
+
+impl Campaign {
+    /// These seeds, those of one persona together. Runs share nothing, so their order is nobody's business.
+    fn by_persona(&self, seeds: Range<u64>) -> Vec<u64> {
+        let servers = u32::try_from(self.setup.servers.len()).unwrap_or(u32::MAX);
+        let mut seeds: Vec<u64> = seeds.collect();
+        seeds.sort_by_cached_key(|seed| Seeded::new(*seed).choose(Site::Persona, servers));
+        seeds
     }
 }
 

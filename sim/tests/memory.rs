@@ -11,12 +11,12 @@ use peak_alloc::PeakAlloc;
 #[global_allocator]
 static ALLOCATOR: PeakAlloc = PeakAlloc;
 
-const FEW: u64 = 2_000;
-const MANY: u64 = 20_000;
+const FEW: u64 = 6_000;
+const MANY: u64 = 24_000;
 /// Less than four bytes for each run more. Buffers that are kept from run to run grow to the longest run, which may come late.
 const SLACK: usize = 64 << 10;
 /// What the blocks of runs take that are under way; how many of them are at once depends on the machine.
-const UNDER_WAY: usize = 256 << 10;
+const UNDER_WAY: usize = 1 << 20;
 
 /// What a campaign of so many runs had in use when the last of them was in, and the most that it had at once, in bytes.
 fn used(setup: &Arc<Setup>, runs: u64, mut watch: impl FnMut(&Progress)) -> (usize, usize) {
