@@ -208,7 +208,7 @@ fn may_be_unread(story: &Story<'_>, answer: &Message) -> bool {
     another_notation
         || story
             .from(Side::Server)
-            .any(|line| line.process == answer.process && line.received < answer.received && line.is_noise())
+            .any(|line| line.process == answer.process && line.place < answer.place && line.is_noise())
 }
 
 /// A DiscoverResult in which the only versions that both sides support are legacy (AMB-01). Where the client's own are not

@@ -179,7 +179,9 @@ fn an_answer_that_the_client_need_not_have_read_proves_nothing() {
         breaks(&run("", &answer.replace("(1", "(10e-1"), falls_back), &[]);
         for noise in ["log: starting", "log: \u{fffd}", "", "[]", "7", "{\"level\":\"info\"}"] {
             breaks(&run(&format!("S> {noise}\n"), answer, falls_back), &[]);
+            breaks(&run("", &format!("{noise}\u{240a}{answer}"), falls_back), &[]);
             breaks(&run("", &format!("{answer}\nS> {noise}"), falls_back), ids);
+            breaks(&run("", &format!("{answer}\u{240a}{noise}"), falls_back), ids);
         }
     }
     let refused = "modern: 2027-01-01, 2026-07-28\nC> $PROBE(1,2027-01-01)\nS> $REFUSED(1,2027-01-01,2026-07-28)\n-- failed\n";

@@ -2,7 +2,8 @@
 //! counterpart's end only.
 //!
 //! `C> LINE` is a line that the client writes and the server reads, `S> LINE` the other way round; `-- WHAT` anything
-//! else; `!` before a line marks the event that breaks the rule. `\u{fffd}` stands for a byte that is no UTF-8. Words with `$` are shorthand, see [`expand`].
+//! else; `!` before a line marks the event that breaks the rule. `\u{fffd}` stands for a byte that is no UTF-8, `\u{240a}` for the
+//! end of a line that is written together with the next one. Words with `$` are shorthand, see [`expand`].
 
 use mcp_parley_trace::{Channel, Declared, Era, Kind, Mode, Node, Recording, Subject};
 
@@ -155,7 +156,7 @@ impl Tape {
 
     fn message(&mut self, from: Node, to: Node, text: &str) {
         let text = text.strip_prefix(' ').unwrap_or(text);
-        let line = format!("{}\n", expand(text));
+        let line = format!("{}\n", expand(text)).replace('\u{240a}', "\n");
         // What no text can hold: a byte that is no UTF-8.
         let pieces: Vec<&[u8]> = line.split('\u{fffd}').map(str::as_bytes).collect();
         let line = pieces.join(&0xff);
