@@ -38,7 +38,7 @@ fn a_client_that_ends_without_connecting() {
 }
 
 #[test]
-#[ignore = "it is waited for for 45 seconds"]
+#[ignore = "takes 45 seconds; the first lines of main.rs say how to run it"]
 fn a_client_that_never_connects_and_never_ends() {
     unjudged("sleep 1000 & wait", NEVER);
 }
