@@ -37,6 +37,7 @@ mod persona;
 mod pipe;
 mod played;
 mod select;
+mod site;
 mod text;
 mod validate;
 mod wire;
@@ -53,5 +54,6 @@ pub use persona::{
     RetypeAct, Selector, SetAct, ValueKind, ValueSelector,
 };
 pub use played::{Played, PlayedError};
+pub use site::{ResponseHead, SiteInput, SiteOutput};
 pub use text::Text;
 pub use wire::{LineEnd, Wire};

@@ -14,6 +14,26 @@ pub struct HttpHead<'a> {
     pub headers: &'a [(&'a [u8], &'a [u8])],
 }
 
+/// The head of a request as a server sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RequestHead<'a> {
+    /// `POST`, `GET`, `DELETE` or another one.
+    pub verb: &'a str,
+    /// What stands between verb and version.
+    pub target: &'a str,
+    /// Names and values in order, as they came.
+    pub headers: &'a [(&'a [u8], &'a [u8])],
+}
+
+/// The value of every header of this name, in order; the name compares without case.
+pub fn header_values<'a>(
+    headers: &'a [(&'a [u8], &'a [u8])],
+    name: &str,
+) -> impl Iterator<Item = &'a [u8]> + use<'a> {
+    let name = name.to_owned();
+    headers.iter().filter(move |(own, _)| own.eq_ignore_ascii_case(name.as_bytes())).map(|(_, value)| *value)
+}
+
 /// How a body ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HttpEnd {

@@ -102,6 +102,12 @@ fn kinds() -> Vec<Kind> {
         Close,
         Eof,
         WriteFailed,
+        WriteHead,
+        ReadHead,
+        WriteEnd,
+        ReadEnd,
+        Reset,
+        Refused,
         Exit(3),
         Signal(9),
         Settled(Era::Modern),
@@ -115,7 +121,8 @@ fn kinds() -> Vec<Kind> {
     for kind in &all {
         match kind {
             Spawn | Up | SpawnFailed | Write | Stderr | Read | Close | Eof | WriteFailed | Exit(_)
-            | Signal(_) | Settled(_) | Failed | Downgraded | Called(_) | FaultsOff | Stuck | End(_) => {}
+            | Signal(_) | Settled(_) | Failed | Downgraded | Called(_) | FaultsOff | Stuck | End(_)
+            | WriteHead | ReadHead | WriteEnd | ReadEnd | Reset | Refused => {}
         }
     }
     all

@@ -48,15 +48,31 @@ pub enum Kind {
     Up,
     /// Client: the process could not be started. Bytes: why.
     SpawnFailed,
-    /// Any: it handed these bytes to the channel, in one piece.
+    /// Any: it handed these bytes to the channel, in one piece. Of an HTTP exchange: bytes of its message's body, without the
+    /// framing of the transfer.
     Write,
     /// Server: it wrote these bytes on its standard error.
     Stderr,
-    /// Any: it took these bytes from the channel, in one piece.
+    /// Any: it took these bytes from the channel, in one piece. Of an HTTP exchange: as for [`Kind::Write`].
     Read,
-    /// Client: it closed the server's standard input. Server: it closed its standard output.
+    /// Any, of an HTTP exchange: it sent the head of its message. Bytes: from the request or status line to the empty line, as
+    /// they are on the wire.
+    WriteHead,
+    /// Any, of an HTTP exchange: it received the head of the other's message. Bytes: as for [`Kind::WriteHead`].
+    ReadHead,
+    /// Any, of an HTTP exchange: its message is complete.
+    WriteEnd,
+    /// Any, of an HTTP exchange: it has received the other's message to its end.
+    ReadEnd,
+    /// Client: it closed the server's standard input. Server: it closed its standard output. Of an HTTP exchange: it closed
+    /// the connection before the exchange was complete.
     Close,
-    /// Any: it saw that the other side has closed.
+    /// Server, of an HTTP exchange: it reset the connection.
+    Reset,
+    /// Client, of an HTTP exchange: nobody accepted the connection. Bytes: why.
+    Refused,
+    /// Any: it saw that the other side has closed. Of an HTTP exchange: before the exchange was complete; bytes: how, if that is
+    /// known (`reset`).
     Eof,
     /// Any: its write failed because the other side was gone.
     WriteFailed,

@@ -100,5 +100,11 @@ fn kind_code(kind: Kind) -> (u8, i32) {
         Kind::Stuck => (15, 0),
         Kind::End(complete) => (16, i32::from(complete)),
         Kind::Stderr => (17, 0),
+        Kind::WriteHead => (18, 0),
+        Kind::ReadHead => (19, 0),
+        Kind::WriteEnd => (20, 0),
+        Kind::ReadEnd => (21, 0),
+        Kind::Reset => (22, 0),
+        Kind::Refused => (23, 0),
     }
 }

@@ -171,8 +171,9 @@ fn a_missing_file_is_named() {
 
 fn kinds() -> impl Strategy<Value = Kind> {
     use Kind::{
-        Called, Close, Downgraded, End, Eof, Exit, Failed, FaultsOff, Read, Settled, Signal, Spawn,
-        SpawnFailed, Stderr, Stuck, Up, Write, WriteFailed,
+        Called, Close, Downgraded, End, Eof, Exit, Failed, FaultsOff, Read, ReadEnd, ReadHead, Refused,
+        Reset, Settled, Signal, Spawn, SpawnFailed, Stderr, Stuck, Up, Write, WriteEnd, WriteFailed,
+        WriteHead,
     };
     prop_oneof![
         prop::sample::select(vec![
@@ -185,6 +186,12 @@ fn kinds() -> impl Strategy<Value = Kind> {
             Close,
             Eof,
             WriteFailed,
+            WriteHead,
+            ReadHead,
+            WriteEnd,
+            ReadEnd,
+            Reset,
+            Refused,
             Failed,
             Downgraded,
             FaultsOff,

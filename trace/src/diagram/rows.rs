@@ -137,6 +137,14 @@ fn event_row(recording: &Recording, event: &Event, evident: bool) -> Option<Row>
         Kind::Up => (at, with("runs")),
         Kind::SpawnFailed => (act, with("cannot start it")),
         Kind::Stderr => (at, with("complains")),
+        Kind::WriteHead => (act, head(recording.bytes(event))),
+        Kind::ReadHead | Kind::WriteEnd | Kind::ReadEnd if !evident => return None,
+        Kind::ReadHead => (at, [b"reads ", &head(recording.bytes(event))[..]].concat()),
+        Kind::WriteEnd => (at, with("ends its message")),
+        Kind::ReadEnd => (at, with("reads the end of the message")),
+        Kind::Close if matches!(channel, Channel::Exchange(_)) => (act, with("closes the connection")),
+        Kind::Reset => (act, with("resets the connection")),
+        Kind::Refused => (at, with("nobody accepts the connection")),
         Kind::Close if node == Node::Server => (act, with("closes its output")),
         Kind::Close => (act, with("closes its input")),
         Kind::Eof => (at, with("sees that the other side has closed")),
@@ -161,6 +169,12 @@ fn row(event: &Event, place: Place, mut text: Vec<u8>) -> Row {
     text.truncate(ROW_BYTES);
     text.shrink_to_fit();
     Row { t_us: event.t_us, place, text, marks: Vec::new() }
+}
+
+/// The first line of an HTTP head.
+fn head(bytes: &[u8]) -> Vec<u8> {
+    let end = bytes.iter().position(|byte| matches!(byte, b'\r' | b'\n')).unwrap_or(bytes.len());
+    bytes.get(..end).unwrap_or_default().to_vec()
 }
 
 fn chunk(bytes: &[u8]) -> Vec<u8> {
