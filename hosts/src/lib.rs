@@ -3,6 +3,7 @@
 //! - [`drive`]: puts a real client on trial. It starts the client's driver, which starts mock servers; each of those connects
 //!   to the recorder of its run, and lives no longer than that connection.
 //! - [`serve`]: such a mock server, on real standard streams.
+//! - [`serve_site`]: a mock server over HTTP.
 //! - [`probe`]: one polite negotiation with a real server.
 //!
 //! No function here creates a runtime; all of them run well on a single thread, with tokio's I/O and time enabled.
@@ -18,6 +19,7 @@ mod record;
 mod recorder;
 mod serve;
 mod server;
+mod site;
 mod tail;
 
 pub use drive::{DriveError, Driven, DriverRun, RunEnd, drive, stuck_after};
@@ -28,3 +30,4 @@ pub use persona::PersonaPlayer;
 pub use probe::{ProbeEnd, ProbeError, ProbeReport, ProbeRun, probe};
 pub use record::{FileRecord, Link, LinkError, Record, RecordError};
 pub use serve::{LOST_RECORDER_EXIT, Play, PlayInput, PlayOutput, ServeEnd, serve, serve_stdio};
+pub use site::{PlaySite, SiteBounds, SiteRecord, SiteSocket, serve_site};

@@ -87,7 +87,8 @@ impl Drop for Recorder {
     }
 }
 
-fn new_token() -> io::Result<String> {
+/// 128 bits that nobody can guess, in hexadecimal.
+pub(crate) fn new_token() -> io::Result<String> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(io::Error::other)?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
