@@ -220,6 +220,7 @@ async fn supervise(tag: &str) {
     let run = DriverRun {
         command: [&this, "driver", "hangs", tag, "--", "{server}"].map(str::to_owned).to_vec(),
         directory: None,
+        environment: std::collections::BTreeMap::new(),
         server: [&this, "mock", tag].map(str::to_owned).to_vec(),
         mode: "auto".into(),
         probe_timeout: Duration::from_secs(1),

@@ -120,6 +120,7 @@ async fn connection(stream: TcpStream, shared: Arc<Shared>) {
     // It fails on sockets that are gone, which the next read tells.
     let _ = stream.get_ref().set_nodelay(true);
     if let Some(process) = shared.log.admit() {
+        shared.log.meet();
         let mut closing = shared.closing.subscribe();
         tokio::select! {
             () = serve(&mut stream, &shared, process) => {}

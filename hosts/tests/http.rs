@@ -320,13 +320,16 @@ async fn client_that_waits_for_leave_to_send_its_body_gets_it() {
 
 #[tokio::test]
 async fn dropped_site_leaves_nothing() {
-    let socket = mcp_parley_hosts::SiteSocket::bind(0, Some("/mcp".into()), SiteBounds::default()).unwrap();
+    let mut socket =
+        mcp_parley_hosts::SiteSocket::bind(0, Some("/mcp".into()), SiteBounds::default()).unwrap();
     let url = socket.url();
     assert!(url.ends_with("/mcp"), "{url}");
     let address = url.split('/').nth(2).unwrap().to_owned();
     let player = site::script(|_, _| Vec::new());
     let record = mcp_parley_hosts::SiteRecord::nothing();
-    let served = tokio::spawn(mcp_parley_hosts::serve_site(player, socket, record, std::future::pending()));
+    let served = tokio::spawn(async move {
+        mcp_parley_hosts::serve_site(player, &mut socket, record, std::future::pending()).await
+    });
     let mut open = tokio::net::TcpStream::connect(&address).await.unwrap();
     open.write_all(b"POST /mcp HTTP/1.1\r\n\r\n").await.unwrap();
     sleep(Duration::from_millis(50)).await;

@@ -11,7 +11,7 @@ use super::connection::Act;
 use super::stage::{Open, Phase, PlaySite, Stage, Trouble, channel};
 use crate::frames::MAX_EVENT_BYTES;
 
-impl<P: PlaySite> Stage<P> {
+impl<P: PlaySite> Stage<'_, P> {
     /// Does what the player does about what it was told, as long as not too much waits.
     pub(super) fn hear_out(&mut self) -> Result<(), Trouble> {
         while !self.is_heard_out && self.pending.bytes() < self.socket.bounds.pending_bytes {

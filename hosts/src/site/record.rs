@@ -51,6 +51,9 @@ impl SiteRecord {
         cause: Option<u32>,
         bytes: &[u8],
     ) -> Result<u32, RecordError> {
+        if let (Target::Log(log), Kind::ReadHead) = (&self.0, kind) {
+            log.meet();
+        }
         self.event(Node::Server, channel, kind, cause, bytes)
     }
 

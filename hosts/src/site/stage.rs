@@ -37,10 +37,10 @@ pub trait PlaySite {
 }
 
 /// Plays one HTTP server, its later processes included, until it ends for good or `stop` resolves to a signal's number. When the
-/// future is dropped, every connection is closed.
+/// future is dropped, every connection is closed. After its end the port is kept until the socket is dropped.
 pub async fn serve_site(
     player: impl PlaySite,
-    socket: SiteSocket,
+    socket: &mut SiteSocket,
     record: SiteRecord,
     stop: impl Future<Output = i32>,
 ) -> ServeEnd {
@@ -90,9 +90,9 @@ impl From<RecordError> for Trouble {
     }
 }
 
-pub(super) struct Stage<P> {
+pub(super) struct Stage<'a, P> {
     pub(super) player: P,
-    pub(super) socket: SiteSocket,
+    pub(super) socket: &'a mut SiteSocket,
     pub(super) record: SiteRecord,
     pub(super) sender: mpsc::Sender<(u32, Notice)>,
     pub(super) notices: mpsc::Receiver<(u32, Notice)>,
@@ -147,7 +147,7 @@ impl Open {
     }
 }
 
-impl<P: PlaySite> Stage<P> {
+impl<P: PlaySite> Stage<'_, P> {
     async fn run(&mut self, stop: impl Future<Output = i32>) -> Result<ServeEnd, Trouble> {
         tokio::pin!(stop);
         self.record.up(self.process)?;

@@ -91,12 +91,13 @@ pub(crate) struct Hosted {
 impl Hosted {
     pub(crate) fn new(bounds: SiteBounds, play: impl FnMut(&str, Exchange) -> Acts + Send + 'static) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let socket = SiteSocket::bind(0, None, bounds).unwrap();
+        let mut socket = SiteSocket::bind(0, None, bounds).unwrap();
         let url = socket.url();
         let record = SiteRecord::file(FileRecord::create(folder.path(), &header()).unwrap());
         let (stop, stopped) = oneshot::channel();
         let stopped = async { stopped.await.unwrap_or(15) };
-        let served = tokio::spawn(serve_site(script(play), socket, record, stopped));
+        let served =
+            tokio::spawn(async move { serve_site(script(play), &mut socket, record, stopped).await });
         Self { url, stop: Some(stop), served, folder }
     }
 
