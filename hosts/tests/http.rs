@@ -1,15 +1,17 @@
 //! A hosted site: what goes over the wire, what is recorded, and how exchanges, processes and sites end.
 #![expect(clippy::unwrap_used, reason = "these helpers are part of the tests")]
 
+mod hosted;
 mod site;
 
 use std::time::Duration;
 
+use hosted::{Hosted, read, read_until};
 use mcp_parley_hosts::{ServeEnd, SiteBounds};
 use mcp_parley_mock_servers::SiteOutput;
 use mcp_parley_negotiation::Time;
 use mcp_parley_trace::{Kind, Node};
-use site::{Hosted, act, body, events, head, read, read_until, whole};
+use site::{act, body, events, head, whole};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::sleep;
 

@@ -73,7 +73,10 @@ pub async fn serve_site(
         Err(Trouble::Host(why)) => ServeEnd::Failed(why),
     };
     let complete = matches!(end, ServeEnd::Exited(_) | ServeEnd::Stopped(_));
-    match stage.record.finish(complete) {
+    // The connections go with their tasks.
+    let Stage { record, socket, .. } = stage;
+    socket.open.send_replace(0);
+    match record.finish(complete) {
         Err(error) if complete => ServeEnd::Unrecorded(error.to_string()),
         _ => end,
     }
