@@ -19,13 +19,9 @@ const SUFFIX: &str = "?=";
 
 /// A value as it travels in `Mcp-Name` or `Mcp-Param-*`: plain where that is safe, else in the sentinel form (HTTP-14).
 pub fn encode_value(value: &str) -> Cow<'_, str> {
-    let padded = |byte: Option<&u8>| matches!(byte, Some(b' ' | b'\t'));
-    let bytes = value.as_bytes();
-    let plain = bytes.iter().all(|byte| is_field_byte(*byte))
-        && !padded(bytes.first())
-        && !padded(bytes.last())
-        && !(value.starts_with(PREFIX) && value.ends_with(SUFFIX));
-    if plain {
+    let safe = value.bytes().all(is_field_byte) && trim(value.as_bytes()).len() == value.len();
+    let looks_encoded = value.starts_with(PREFIX) && value.ends_with(SUFFIX);
+    if safe && !looks_encoded {
         return Cow::Borrowed(value);
     }
     Cow::Owned(format!("{PREFIX}{}{SUFFIX}", STANDARD.encode(value)))
