@@ -44,7 +44,8 @@ pub struct HttpAnswer {
 }
 
 impl HttpAnswer {
-    fn empty(status: u16) -> Self {
+    /// An answer with this status and nothing else.
+    pub fn empty(status: u16) -> Self {
         Self { status, headers: Vec::new(), body: None, event: None, stream: false }
     }
 
