@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use mcp_parley_mock_clients as mock_clients;
 use mcp_parley_mock_servers as mock_servers;
-use mcp_parley_mock_servers::{Draft, Persona, SCHEMA, Wire};
+use mcp_parley_mock_servers::{Draft, Persona};
 use mcp_parley_negotiation::client::ClientDeviations;
 use mcp_parley_negotiation::gate::GateDeviations;
 use mcp_parley_oracle::Severity;
