@@ -28,7 +28,6 @@ mod status;
 mod wire;
 
 use std::collections::VecDeque;
-use std::ops::Range;
 use std::sync::Arc;
 
 #[cfg(feature = "deviations")]
