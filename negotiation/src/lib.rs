@@ -49,6 +49,7 @@ pub mod json;
 pub mod limits;
 pub mod lines;
 pub mod meta;
+pub mod sse;
 mod time;
 pub mod version;
 
