@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use mcp_parley_mock_clients as mock_clients;
 use mcp_parley_mock_servers as mock_servers;
-use mcp_parley_mock_servers::{Draft, Persona, SCHEMA};
+use mcp_parley_mock_servers::{Draft, Persona};
 use mcp_parley_negotiation::client::ClientDeviations;
 use mcp_parley_sim::Setup;
 use mcp_parley_trace::Subject;
@@ -84,15 +84,9 @@ fn unknown(kind: &str, id: &str, list: &str, near: String) -> Failure {
 /// The server that a mutant is but for its fault. Its name does not enter the run.
 fn draft_of(mutant: &mock_servers::Mutant) -> Result<Draft, Failure> {
     let persona = Persona {
-        schema: SCHEMA,
-        id: "mutant".into(),
-        title: "a server with one fault".into(),
         source: vec![mutant.killed_by.clone()],
-        profile: mutant.base.profile,
         policy: mutant.base.policy.clone(),
-        wire: mock_servers::Wire::default(),
-        process: Vec::new(),
-        quirks: Vec::new(),
+        ..Persona::unmodified("mutant", "a server with one fault", mutant.base.profile)
     };
     Draft::of(&persona).map_err(Failure::internal)
 }

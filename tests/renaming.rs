@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use mcp_parley_mock_clients as mock_clients;
 use mcp_parley_mock_servers as mock_servers;
-use mcp_parley_mock_servers::{Draft, Persona, SCHEMA, Wire};
+use mcp_parley_mock_servers::{Draft, Persona};
 use mcp_parley_negotiation::client::ClientDeviations;
 use mcp_parley_negotiation::gate::GateDeviations;
 use mcp_parley_oracle::Severity;
@@ -60,17 +60,9 @@ fn another_name_of_a_client_mutant_changes_no_seed_and_no_hash() {
 #[test]
 fn another_name_of_a_server_mutant_changes_no_seed_and_no_hash() {
     for mutant in mock_servers::mutants() {
-        let persona = Persona {
-            schema: SCHEMA,
-            id: "another-name".into(),
-            title: "another title".into(),
-            source: Vec::new(),
-            profile: mutant.base.profile,
-            policy: mutant.base.policy.clone(),
-            wire: Wire::default(),
-            process: Vec::new(),
-            quirks: Vec::new(),
-        };
+        let policy = mutant.base.policy.clone();
+        let persona =
+            Persona { policy, ..Persona::unmodified("another-name", "another title", mutant.base.profile) };
         let plain = setup(Subject::Server, ClientDeviations::default(), mutant.deviations.clone());
         let openings = mock_clients::openings().iter().cloned().map(Arc::new).collect();
         let renamed = Setup { servers: vec![Draft::of(&persona).unwrap()], openings, ..plain };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use mcp_parley_negotiation::Time;
 use mcp_parley_negotiation::envelope::{Message, read_message};
-use mcp_parley_negotiation::gate::{Gate, GateDeviations, GateInput, GateOutput, Prepared};
+use mcp_parley_negotiation::gate::{Gate, GateDeviations, GateInput, GateOutput, GatePolicy, Prepared};
 use mcp_parley_negotiation::issue::IssueSink;
 use mcp_parley_negotiation::limits::Limits;
 use mcp_parley_negotiation::lines::{Line, Lines};
@@ -48,7 +48,7 @@ pub enum ServerOutput {
 }
 
 /// The code with which an exiting server ends at a request that it does not know.
-const UNKNOWN_REQUEST_EXIT: i32 = 1;
+pub(crate) const UNKNOWN_REQUEST_EXIT: i32 = 1;
 
 /// Stands for a line that was too long to keep: it is answered as any that is no JSON.
 const UNREADABLE: &[u8] = b"{";
@@ -268,10 +268,12 @@ impl Server {
 
     fn answer(&mut self, input: GateInput<'_>, text: &[u8], method: &str, asked: &Asked<'_>) {
         let played = Arc::clone(&self.played);
-        let fitting = self.heard.fitting(&played, text, method);
+        let fitting = self.heard.fitting(&played, None, text, method);
         let own = match self.profile {
             Profile::Silent => Answer::None,
-            Profile::Exiting if fitting.is_empty() && asked.id.is_some() && !self.knows(method) => {
+            Profile::Exiting
+                if fitting.is_empty() && asked.id.is_some() && !knows(self.prepared.policy(), method) =>
+            {
                 return self.pipe.end(ServerOutput::Exit(UNKNOWN_REQUEST_EXIT));
             }
             _ => self.gate_answer(input).map_or(Answer::None, |line| Answer::Doc(Doc::Whole(line))),
@@ -319,12 +321,6 @@ impl Server {
         }
     }
 
-    /// True of what a legacy server has by itself and of what the policy gives it.
-    fn knows(&self, method: &str) -> bool {
-        matches!(method, "initialize" | "ping")
-            || self.prepared.policy().methods.iter().any(|served| served.name == method)
-    }
-
     /// The correct answer, without its newline.
     fn gate_answer(&mut self, input: GateInput<'_>) -> Option<Vec<u8>> {
         let mut buf = std::mem::take(&mut self.scratch);
@@ -356,6 +352,11 @@ impl Server {
     fn write_line(&mut self, line: &[u8]) {
         self.pipe.line(self.played.wire(self.process), line);
     }
+}
+
+/// True of what a legacy server has by itself and of what the policy gives it.
+pub(crate) fn knows(policy: &GatePolicy, method: &str) -> bool {
+    matches!(method, "initialize" | "ping") || policy.methods.iter().any(|served| served.name == method)
 }
 
 fn exit_output(exit: ExitAct) -> ServerOutput {

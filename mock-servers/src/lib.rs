@@ -30,6 +30,7 @@ mod doc;
 mod draft;
 mod engine;
 mod files;
+mod http;
 mod literal;
 mod locate;
 mod mutant;
@@ -46,14 +47,15 @@ pub use doc::Doc;
 pub use draft::{Draft, OpenPoint};
 pub use engine::{Server, ServerInput, ServerOutput};
 pub use files::{load, persona, persona_text, personas};
+pub use http::{Cut, EventLineEnd, Framing, Header, Hold, Http, HttpAct};
 pub use literal::Literal;
 pub use mcp_parley_data::{LoadError, SCHEMA};
 pub use mutant::{Base, Mutant, mutant, mutants};
 pub use persona::{
-    Act, ErrorAct, ExitAct, IdForm, Moment, Persona, PolicyTable, ProcessOverride, Profile, Quirk, RenameAct,
-    RetypeAct, Selector, SetAct, ValueKind, ValueSelector,
+    Act, ErrorAct, ExitAct, HeaderSelector, IdForm, Moment, Persona, PolicyTable, ProcessOverride, Profile,
+    Quirk, RenameAct, RetypeAct, Selector, SetAct, ValueKind, ValueSelector,
 };
 pub use played::{Played, PlayedError};
-pub use site::{ResponseHead, SiteInput, SiteOutput};
+pub use site::{ResponseHead, Site, SiteInput, SiteOutput};
 pub use text::Text;
 pub use wire::{LineEnd, Wire};

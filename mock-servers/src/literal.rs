@@ -16,6 +16,11 @@ pub struct Literal {
 }
 
 impl Literal {
+    /// The value, if it is an integer of usual size.
+    pub(crate) fn integer(&self) -> Option<i64> {
+        self.value.as_i64()
+    }
+
     /// The document.
     pub(crate) fn doc(&self) -> Doc {
         let text = self.text.clone();

@@ -4,6 +4,7 @@ use mcp_parley_negotiation::gate::GatePolicy;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::http::{Http, HttpAct};
 use crate::literal::Literal;
 use crate::text::Text;
 use crate::wire::Wire;
@@ -28,12 +29,52 @@ pub struct Persona {
     /// How its bytes are written.
     #[serde(default, skip_serializing_if = "Wire::is_plain")]
     pub wire: Wire,
+    /// How it answers over HTTP.
+    #[serde(default, skip_serializing_if = "Http::is_plain")]
+    pub http: Http,
+    /// Why it cannot be played over HTTP, if it cannot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_over_http: Option<String>,
+    /// Why it cannot be played over stdio, if it cannot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_over_stdio: Option<String>,
     /// Later processes that are of another profile.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub process: Vec<ProcessOverride>,
     /// What it does otherwise, in order: every quirk that a request fits acts on its answer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub quirks: Vec<Quirk>,
+}
+
+impl Persona {
+    /// A correct server of this kind.
+    pub fn unmodified(id: &str, title: &str, profile: Profile) -> Self {
+        Self {
+            schema: mcp_parley_data::SCHEMA,
+            id: id.to_owned(),
+            title: title.to_owned(),
+            source: Vec::new(),
+            profile,
+            policy: None,
+            wire: Wire::default(),
+            http: Http::default(),
+            not_over_http: None,
+            not_over_stdio: None,
+            process: Vec::new(),
+            quirks: Vec::new(),
+        }
+    }
+
+    /// Why it cannot be played over HTTP, if it cannot.
+    pub fn refuses_http(&self) -> Option<&str> {
+        let of_pipes = "its [wire] has banner, stderr, line_end or together, which only a pipe has";
+        self.not_over_http.as_deref().or_else(|| self.wire.is_of_pipes().then_some(of_pipes))
+    }
+
+    /// Why it cannot be played over stdio, if it cannot.
+    pub fn refuses_stdio(&self) -> Option<&str> {
+        self.not_over_stdio.as_deref()
+    }
 }
 
 /// The fields of [`GatePolicy`] that differ from the profile's defaults.
@@ -105,6 +146,15 @@ pub struct Selector {
     /// The request has this value there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<ValueSelector>,
+    /// Over HTTP, the verb is one of these; `POST` if none is named. A quirk that names one does not act over stdio.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub verb: Vec<String>,
+    /// Over HTTP, the request has this header. A quirk that says so does not act over stdio.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub header: Option<HeaderSelector>,
+    /// Over HTTP, the request has no header of this name. A quirk that says so does not act over stdio.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lacks_header: Option<String>,
     /// Only the n-th message that fits, counted from 1 in each process.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nth: Option<u32>,
@@ -126,6 +176,17 @@ pub struct Selector {
     /// Only as long as this method was not received by the same process.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<String>,
+}
+
+/// A header of a request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HeaderSelector {
+    /// Its name, in whatever case.
+    pub name: String,
+    /// Its value, if that counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<String>,
 }
 
 /// A value at a place.
@@ -194,8 +255,11 @@ pub struct Act {
     pub until: Option<String>,
     /// With `until`: before or after that method's own answer.
     pub until_order: Moment,
-    /// The process closes its standard output.
+    /// The process closes its standard output. Over HTTP: the connection, without an answer.
     pub close: bool,
+    /// What is done besides over HTTP.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub http: Option<HttpAct>,
     /// The process ends.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exit: Option<ExitAct>,

@@ -1,5 +1,6 @@
 //! Which quirks act on a message: what a process has seen, and how often.
 
+use mcp_parley_negotiation::http::{RequestHead, header_values};
 use mcp_parley_negotiation::issue::IssueSink;
 use mcp_parley_negotiation::json::{self, Raw};
 use mcp_parley_negotiation::limits::Limits;
@@ -43,12 +44,18 @@ impl Heard {
         self.seen |= bit;
     }
 
-    /// The acts whose selectors fit this message, in the order of the file.
-    pub(crate) fn fitting<'p>(&mut self, played: &'p Played, message: &[u8], method: &str) -> Vec<&'p Act> {
+    /// The acts whose selectors fit this message, in the order of the file; over HTTP it has a head.
+    pub(crate) fn fitting<'p>(
+        &mut self,
+        played: &'p Played,
+        head: Option<&RequestHead<'_>>,
+        message: &[u8],
+        method: &str,
+    ) -> Vec<&'p Act> {
         let mut read = None;
         let mut acts = Vec::new();
         for (at, Quirk { when, act }) in played.persona().quirks.iter().enumerate() {
-            if !self.fits(played, when, method) || !holds(when, message, &mut read) {
+            if !self.fits(played, when, method) || !has_head(when, head) || !holds(when, message, &mut read) {
                 continue;
             }
             let Some(count) = self.fitted.get_mut(at) else { continue };
@@ -72,6 +79,23 @@ impl Heard {
             && when.after.as_deref().is_none_or(seen)
             && !when.before.as_deref().is_some_and(seen)
     }
+}
+
+fn has_head(when: &Selector, head: Option<&RequestHead<'_>>) -> bool {
+    let Some(head) = head else {
+        return when.verb.is_empty() && when.header.is_none() && when.lacks_header.is_none();
+    };
+    let named = if when.verb.is_empty() {
+        head.verb == "POST"
+    } else {
+        when.verb.iter().any(|verb| verb == head.verb)
+    };
+    named
+        && when.header.as_ref().is_none_or(|wanted| {
+            header_values(head.headers, &wanted.name)
+                .any(|value| wanted.value.as_ref().is_none_or(|wanted| wanted.as_bytes() == value))
+        })
+        && when.lacks_header.as_ref().is_none_or(|name| header_values(head.headers, name).next().is_none())
 }
 
 /// What the message itself must have. `read` is the message, once it was needed.

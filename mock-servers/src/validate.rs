@@ -2,6 +2,7 @@
 
 use mcp_parley_data::SCHEMA;
 
+use crate::http::{Header, HttpAct};
 use crate::persona::{Act, Persona, Quirk, Selector, SetAct};
 use crate::played::PlayedError;
 use crate::text::{LONGEST, Text};
@@ -20,7 +21,7 @@ pub(crate) fn persona(persona: &Persona) -> Result<(), PlayedError> {
         return Err(PlayedError::Value { name: "schema", allowed: "1 is what this version plays" });
     }
     let later = || persona.process.iter().try_for_each(|later| counted("from", Some(later.from), 2));
-    let whole = wire(&persona.wire).and_then(|()| later());
+    let whole = wire(&persona.wire).and_then(|()| http(persona)).and_then(|()| later());
     whole.map_err(|(name, allowed)| PlayedError::Value { name, allowed })?;
     for (at, one) in persona.quirks.iter().enumerate() {
         quirk(one).map_err(|(name, allowed)| PlayedError::Quirk { number: at + 1, name, allowed })?;
@@ -33,6 +34,35 @@ fn wire(wire: &Wire) -> Checked {
     counted("processes", wire.processes, 1)?;
     texts("banner", &wire.banner)?;
     texts("stderr", &wire.stderr)
+}
+
+fn http(persona: &Persona) -> Checked {
+    persona.http.headers.iter().try_for_each(header)?;
+    texts("junk", &persona.http.sse.junk)?;
+    if persona.not_over_http.as_deref().or(persona.not_over_stdio.as_deref()).is_some_and(str::is_empty) {
+        return refuse("not_over_http", "the reason, in words");
+    }
+    Ok(())
+}
+
+fn http_act(act: &HttpAct) -> Checked {
+    if act.status.is_some_and(|status| !(200..=599).contains(&status)) {
+        return refuse("status", "from 200 to 599; `raw` writes any other");
+    }
+    act.headers.iter().try_for_each(header)?;
+    texts("body", act.body.as_slice())?;
+    texts("raw", act.raw.as_slice())
+}
+
+fn header(header: &Header) -> Checked {
+    let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    if header.name.is_empty() || !header.name.bytes().all(token) {
+        return refuse("name", "the name of a header; `raw` writes any other");
+    }
+    if header.value.bytes().any(|byte| matches!(byte, b'\r' | b'\n' | 0)) {
+        return refuse("value", "the value of a header, without line breaks; `raw` writes any other");
+    }
+    Ok(())
 }
 
 fn quirk(quirk: &Quirk) -> Checked {
@@ -62,6 +92,7 @@ fn act(act: &Act) -> Checked {
     if act.rename.iter().any(|rename| rename.to.is_some() == rename.raw.is_some()) {
         return refuse("rename", "give either `to` (a name) or `raw` (what stands between its quotes)");
     }
+    act.http.iter().try_for_each(http_act)?;
     texts("line", act.line.as_slice())?;
     texts("stderr", &act.stderr)?;
     texts("before", &act.before)?;

@@ -44,6 +44,11 @@ fn is_false(flag: &bool) -> bool {
 }
 
 impl Wire {
+    /// It says what only a pipe can do.
+    pub(crate) fn is_of_pipes(&self) -> bool {
+        !self.banner.is_empty() || !self.stderr.is_empty() || self.line_end != LineEnd::Lf || self.together
+    }
+
     pub(crate) fn is_plain(&self) -> bool {
         *self == Self::default()
     }

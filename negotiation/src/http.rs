@@ -35,7 +35,7 @@ pub fn header_values<'a>(
 }
 
 /// How a body ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum HttpEnd {
     /// As its framing said.
     Complete,

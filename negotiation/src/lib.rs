@@ -4,6 +4,7 @@
 //! - [`envelope`] and [`json`]: one JSON-RPC message, every malformed shape a named [`issue`] with its byte offset.
 //! - [`classify`]: what one answer to `server/discover` says, and which version follows from it.
 //! - [`client`]: the client's negotiation machine. [`gate`]: the server's side.
+//! - [`http`] and [`headers`]: what an HTTP exchange is made of, and the values that its headers carry.
 //! - [`policy`](client::ClientPolicy): what a host may legally choose. `deviations`: what breaks a rule on purpose.
 //!
 //! Nothing here reads a clock, allocates without bound, or panics on any input. The caller hands in what happened, with the time, and
@@ -41,12 +42,14 @@ pub mod codes;
 pub mod envelope;
 mod examine;
 pub mod gate;
+pub mod headers;
 pub mod http;
 pub mod issue;
 pub mod json;
 pub mod limits;
 pub mod lines;
 pub mod meta;
+pub mod sse;
 mod time;
 pub mod version;
 

@@ -52,6 +52,12 @@ impl ProtocolVersion {
         &self.0
     }
 
+    /// True if the requests of a legacy session at this version name it in a header over HTTP: since 2025-06-18 (LEG-05,
+    /// LEG-17). An unknown version counts as a newer one.
+    pub fn has_legacy_header(&self) -> bool {
+        !matches!(self.as_str(), "2025-03-26" | "2024-11-05" | "2024-10-07")
+    }
+
     /// Its era, if it is a known revision.
     pub fn era(&self) -> Option<Era> {
         era_of(&self.0)

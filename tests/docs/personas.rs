@@ -55,12 +55,18 @@ fn every_key_of_the_schema_stands_in_a_table_and_in_a_block() {
     for table in [
         "?\n",
         "[policy]\n?\n",
+        "[policy.http]\n?\n",
+        "[http]\n?\n",
+        "[http.sse]\n?\n",
         "[wire]\n?\n",
         "[[process]]\n?\n",
         "[[quirks]]\n?\n",
         "[[quirks]]\nwhen = { ? }\nact = {}\n",
         "[[quirks]]\nwhen = { value = { ? } }\nact = {}\n",
+        "[[quirks]]\nwhen = { header = { ? } }\nact = {}\n",
         "[[quirks]]\nact = { ? }\n",
+        "[[quirks]]\nact = { http = { ? } }\n",
+        "[[quirks]]\nact = { http = { cut = { ? } } }\n",
         "[[quirks]]\nact = { error = { ? } }\n",
         "[[quirks]]\nact = { set = [{ ? }] }\n",
         "[[quirks]]\nact = { rename = [{ ? }] }\n",
@@ -93,6 +99,10 @@ fn every_value_of_a_key_stands_on_the_page() {
         [
             "[[process]]\nfrom = 2\nprofile = ?\n",
             "[wire]\nline_end = ?\n",
+            "[http.sse]\nline_end = ?\n",
+            "[[quirks]]\nact = { http = { hold = ? } }\n",
+            "[policy.http]\nheader_order = ?\n",
+            "[policy.http]\nanswer_form = ?\n",
             "[[quirks]]\nact = { id = ? }\n",
             "[[quirks]]\nact = { until_order = ? }\n",
             "[[quirks]]\nact = { retype = [{ at = \"/x\", as = ? }] }\n",
@@ -123,5 +133,5 @@ fn every_kind_of_fault_has_a_persona_and_every_persona_names_kinds_of_the_table(
         |draft: &Draft| draft.source().into_iter().filter(is_kind).map(str::to_owned).collect::<Vec<_>>();
     let shown: BTreeSet<String> = personas().iter().flat_map(named).collect();
     assert_eq!(listed, shown);
-    assert_eq!(listed.len(), 17);
+    assert_eq!(listed.len(), 26);
 }

@@ -7,6 +7,7 @@ use crate::version::Era;
 
 impl Negotiator {
     pub(super) fn on_call(&mut self, method: &str, params: &[u8]) {
+        self.budget.reissues = 1;
         self.call = Some(Call { id: 0, method: method.into(), params: params.into() });
         self.send_open_call();
     }
@@ -28,7 +29,11 @@ impl Negotiator {
 
     pub(super) fn on_call_timeout(&mut self) {
         if let Some(call) = self.call.take() {
-            self.write_cancelled(call.id);
+            // CANC-06: over HTTP a modern request is cancelled by closing its stream. A legacy one is not (LEG-25).
+            if self.http.is_none() || matches!(self.phase, Phase::Settled { era: Era::Legacy, .. }) {
+                self.write_cancelled(call.id);
+            }
+            self.give_up();
             self.event(Event::Called(false));
         }
     }
@@ -44,9 +49,27 @@ impl Negotiator {
                 };
                 match self.belongs(response.id, open) {
                     Belongs::ToOpenRequest => self.on_call_answer(line, response, era),
+                    Belongs::Uncorrelated if self.exchange_names_request(&response) => {
+                        self.on_call_answer(line, response, era);
+                    }
                     _ => self.on_stray_response(line, response),
                 }
             }
+        }
+    }
+
+    /// BASE-18, AMB-27: an error over HTTP needs no id, its exchange says what it answers.
+    pub(super) fn exchange_names_request(&self, response: &Response<'_>) -> bool {
+        self.http.is_some() && matches!(response.outcome, Outcome::Error(_))
+    }
+
+    /// What comes on the stream that a legacy session may have for it (LEG-23). No response belongs there.
+    pub(super) fn on_unasked(&mut self, line: &[u8]) {
+        self.issues.clear();
+        match read_message(line, &self.limits, &mut self.issues) {
+            Message::Request(request) => self.on_server_request(&request, Era::Legacy),
+            Message::Response(_) => self.event(Event::Ignored),
+            Message::Notification { .. } | Message::Batch | Message::NotAMessage | Message::NotJson => {}
         }
     }
 

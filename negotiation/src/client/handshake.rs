@@ -1,5 +1,6 @@
 //! While `initialize` is open: the legacy handshake, and the way back when it proves a modern server.
 
+use super::http::Session;
 use super::{
     Belongs, BrokenEnvelope, Event, Failure, InitializeRefused, LateDiscover, Mode, Negotiator, Phase, State,
     UncorrelatedError,
@@ -17,6 +18,7 @@ impl Negotiator {
         let id = reused.unwrap_or_else(|| self.take_id());
         let state = if self.budget.attempts > 0 { State::FallingBack } else { State::Initializing };
         self.enter(state);
+        self.leave_session();
         self.phase = Phase::Initializing { id, version };
         self.deadline = Some(self.now.plus_us(self.policy.request_timeout_us));
         self.write_initialize(id, version);
@@ -44,6 +46,9 @@ impl Negotiator {
 
     /// AMB-27: while an unanswered probe is open too, nobody knows which of the two was refused.
     fn counts_for_initialize(&self, response: &Response<'_>) -> bool {
+        if self.http.is_some() {
+            return self.exchange_names_request(response);
+        }
         matches!(response.outcome, Outcome::Error(_))
             && self.unanswered_probe.is_none()
             && self.policy.uncorrelated_error == UncorrelatedError::CountAsAnswer
@@ -72,21 +77,38 @@ impl Negotiator {
         else {
             return self.accept_modern_or_fail(&name.decode());
         };
-        self.write_initialized();
-        self.settle(Era::Legacy, version);
+        self.agree(version);
         self.turn_modern_late();
+    }
+
+    /// LEG-09. Over HTTP the session is open when `notifications/initialized` was accepted.
+    fn agree(&mut self, version: ProtocolVersion) {
+        match self.session() {
+            None => {
+                self.write_initialized();
+                self.settle(Era::Legacy, version);
+            }
+            Some(Session::Unusable) => {
+                self.fail(Failure::UnusableInitialize("its session id cannot be sent back"));
+            }
+            Some(Session::None | Session::Id(_)) => {
+                self.enter(State::Confirming);
+                self.phase = Phase::Confirming { version };
+                self.deadline = Some(self.now.plus_us(self.policy.request_timeout_us));
+                self.write_initialized();
+            }
+        }
     }
 
     /// Only a client that asked `initialize` for a modern version takes one (ERA-22).
     fn accept_modern_or_fail(&mut self, name: &str) {
         if self.deviations.initialize_modern_version && self.offered.modern_index(name).is_some() {
-            self.write_initialized();
-            return self.settle(Era::Legacy, ProtocolVersion::new(name));
+            return self.agree(ProtocolVersion::new(name));
         }
         self.fail(Failure::CounterOffer);
     }
 
-    fn on_initialize_error(&mut self, line: &[u8], error: ErrorObject<'_>, version: u16) {
+    pub(super) fn on_initialize_error(&mut self, line: &[u8], error: ErrorObject<'_>, version: u16) {
         if self.policy.mode == Mode::Auto && self.budget.returns > 0 && !self.offered.modern.is_empty() {
             if self.policy.late_discover == LateDiscover::UpgradeBeforeUse
                 && let Some(late) = self.late.and_then(|at| self.offered.modern.get(usize::from(at)))
@@ -97,10 +119,8 @@ impl Negotiator {
                 self.budget.returns -= 1;
                 return self.probe(next);
             }
-            // ERA-12: what an earlier connection had learned is wrong.
-            if self.policy.cached_era == Some(Era::Legacy) && self.budget.attempts == 0 {
-                self.budget.returns -= 1;
-                return self.probe(0);
+            if self.cached_era_was_wrong() {
+                return;
             }
         }
         if self.policy.initialize_refused == InitializeRefused::RetryListed
@@ -112,6 +132,18 @@ impl Negotiator {
             return self.initialize(next);
         }
         self.fail(Failure::InitializeRefused(error.code));
+    }
+
+    /// ERA-12: what an earlier connection had learned is wrong, and the probe is sent after all.
+    pub(super) fn cached_era_was_wrong(&mut self) -> bool {
+        let probes = self.policy.mode == Mode::Auto && !self.offered.modern.is_empty();
+        let cached = self.policy.cached_era == Some(Era::Legacy) && self.budget.attempts == 0;
+        if !(probes && cached && self.budget.returns > 0) {
+            return false;
+        }
+        self.budget.returns -= 1;
+        self.probe(0);
+        true
     }
 
     /// A -32022 to `initialize` that lists one of our modern versions proves a modern server after all.

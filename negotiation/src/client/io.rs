@@ -100,6 +100,20 @@ pub enum Evidence {
     OddUnsupported,
     /// An earlier connection learned it (ERA-11).
     Cached,
+    /// An HTTP status that is no success, with the code of the JSON-RPC error in its body, if there was one (ERA-07, ERA-08).
+    Http {
+        /// The status.
+        status: u16,
+        /// The code.
+        code: Option<i64>,
+    },
+    /// An HTTP success without an answer (AMB-08).
+    NoAnswer {
+        /// The status.
+        status: u16,
+    },
+    /// No HTTP answer, or half of one.
+    Connection(HttpEnd),
 }
 
 impl std::fmt::Display for Evidence {
@@ -115,7 +129,39 @@ impl std::fmt::Display for Evidence {
             Self::BrokenAnswer => f.write_str("the probe was answered by a broken response"),
             Self::OddUnsupported => f.write_str("-32022 without a usable list of versions"),
             Self::Cached => f.write_str("an earlier connection to this server was legacy"),
+            Self::Http { status, code: None } => {
+                write!(f, "the probe was answered by HTTP {status} without a JSON-RPC error")
+            }
+            Self::Http { status, code: Some(code) } => {
+                write!(f, "the probe was answered by HTTP {status} with error {code}")
+            }
+            Self::NoAnswer { status } => {
+                write!(f, "the probe was answered by HTTP {status} without a JSON-RPC response")
+            }
+            Self::Connection(end) => write!(f, "the probe got no whole answer: {}", connection(*end)),
         }
+    }
+}
+
+fn connection(end: HttpEnd) -> &'static str {
+    match end {
+        HttpEnd::Complete => "the answer had no head",
+        HttpEnd::Reset => "the connection was reset",
+        HttpEnd::Truncated => "the connection was closed too early",
+        HttpEnd::Refused => "there was no connection",
+    }
+}
+
+/// What a status asks of the user.
+fn advice(status: u16) -> &'static str {
+    match status {
+        401 => ": the server wants authorization",
+        403 => ": the server does not allow it; look at the authorization's scope, and at Origin",
+        404 | 405 => ": is this the address of the MCP endpoint?",
+        429 => ": the server is asked too often; try again later",
+        300..=399 => ": the server has moved; use its new address",
+        500..=599 => ": the server is broken or overloaded",
+        _ => "",
     }
 }
 
@@ -166,6 +212,22 @@ pub enum Failure {
     /// Something on the pipe that the policy does not bear (AMB-04, AMB-07).
     #[error("the server writes what is no MCP message")]
     Noise,
+    /// An HTTP status that says nothing of the era, or that refuses a message of the legacy handshake.
+    #[error("{what} was answered by HTTP {status}{}", advice(*status))]
+    HttpStatus {
+        /// The status.
+        status: u16,
+        /// What was answered: a method.
+        what: &'static str,
+    },
+    /// No connection, or one that broke before the answer was whole (HTTP-30).
+    #[error("{what} got no whole answer: {}", connection(*end))]
+    ConnectionLost {
+        /// How it ended.
+        end: HttpEnd,
+        /// What was asked: a method.
+        what: &'static str,
+    },
     /// The step to HTTP+SSE is needed and not taken here.
     #[error("the server may speak HTTP+SSE (2024-11-05) only")]
     NeedsHttpSse,

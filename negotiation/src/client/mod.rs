@@ -18,14 +18,16 @@ mod calls;
 )]
 mod deviations;
 mod handshake;
+mod http;
 mod io;
+mod pipe;
 mod policy;
 mod probe;
 mod state;
+mod status;
 mod wire;
 
 use std::collections::VecDeque;
-use std::ops::Range;
 use std::sync::Arc;
 
 #[cfg(feature = "deviations")]
@@ -33,13 +35,15 @@ pub use deviations::ClientDeviations;
 pub use io::{DownKind, Event, Evidence, Failure, Input, Misuse, Output, Process, SpawnReason};
 pub(crate) use policy::choices;
 pub use policy::{
-    AfterModernError, BadHint, BrokenEnvelope, CancelProbe, ClientPolicy, EarlyRequest, InitializeRefused,
-    InvalidParams, LateDiscover, LegacyMeta, MissingResultType, Mode, Noise, OddUnsupported, OtherSuccess,
-    ProbeExit, UncorrelatedError,
+    AfterModernError, BadHint, BrokenConnection, BrokenEnvelope, CancelProbe, ClientPolicy, EarlyRequest,
+    EndSession, HttpSilence, HttpSse, InitializeRefused, InvalidParams, LateDiscover, LegacyMeta, Listen,
+    MethodNotFound, MissingResultType, Mode, NoAnswer, Noise, OddUnsupported, OtherSuccess, ProbeExit,
+    Redirect, ServerError, TooManyRequests, Unauthorized, UncorrelatedError,
 };
 pub use state::{State, States};
 
 use crate::envelope::Id;
+use crate::http::Exchange;
 use crate::issue::IssueSink;
 use crate::limits::Limits;
 use crate::lines::{Line, Lines};
@@ -58,6 +62,8 @@ pub struct Negotiator {
     phase: Phase,
     state: State,
     reached: States,
+    /// The exchanges, over HTTP; `None` over stdio.
+    http: Option<http::Http>,
     process: Process,
     /// How the process in use is opened once it is up.
     opening: Opening,
@@ -86,6 +92,9 @@ struct Budget {
     /// The machine may go back from `initialize` to the probe once.
     returns: u8,
     legacy_retries: u8,
+    /// Over HTTP: how often a request may be sent again whose connection broke, and a session begun anew.
+    reissues: u8,
+    sessions: u8,
     attempts: u8,
     /// Modern versions that were refused, by place in the preferences: never asked for again (AMB-10).
     refused: u64,
@@ -95,9 +104,24 @@ struct Budget {
 enum Phase {
     Idle,
     Spawning,
-    Probing { id: i64, version: u16 },
-    Initializing { id: i64, version: u16 },
-    Settled { era: Era, version: ProtocolVersion },
+    Probing {
+        id: i64,
+        version: u16,
+    },
+    Initializing {
+        id: i64,
+        version: u16,
+    },
+    /// Over HTTP: `notifications/initialized` is not answered yet.
+    Confirming {
+        version: ProtocolVersion,
+    },
+    Settled {
+        era: Era,
+        version: ProtocolVersion,
+    },
+    /// Over HTTP: the session is being ended.
+    Ending,
     Done,
 }
 
@@ -140,6 +164,7 @@ impl Negotiator {
             phase: Phase::Idle,
             state: State::Idle,
             reached: States::of(State::Idle),
+            http: None,
             process: Process(0),
             opening: Opening::Probe,
             lines: Lines::new(),
@@ -151,6 +176,8 @@ impl Negotiator {
                 restarts: 1,
                 returns: 1,
                 legacy_retries: 1,
+                reissues: 1,
+                sessions: 1,
                 attempts: 0,
                 refused: 0,
             },
@@ -164,6 +191,11 @@ impl Negotiator {
         }
     }
 
+    /// A machine that has not been started, over Streamable HTTP.
+    pub fn over_http(policy: Arc<ClientPolicy>) -> Self {
+        Self { http: Some(http::Http::default()), ..Self::new(policy) }
+    }
+
     /// The same machine with faults.
     #[cfg(feature = "deviations")]
     #[must_use]
@@ -172,9 +204,20 @@ impl Negotiator {
         self
     }
 
-    /// Becomes a new machine with these faults, and keeps the memory of the old one.
+    /// Becomes a new machine over stdio with these faults, and keeps the memory of the old one.
     #[cfg(feature = "deviations")]
     pub fn renew(&mut self, policy: Arc<ClientPolicy>, deviations: ClientDeviations) {
+        self.become_new(Self::new(policy).with_deviations(deviations));
+    }
+
+    /// Becomes a new machine over HTTP with these faults, and keeps the memory of the old one.
+    #[cfg(feature = "deviations")]
+    pub fn renew_over_http(&mut self, policy: Arc<ClientPolicy>, deviations: ClientDeviations) {
+        self.become_new(Self::over_http(policy).with_deviations(deviations));
+    }
+
+    #[cfg(feature = "deviations")]
+    fn become_new(&mut self, new: Self) {
         let (mut lines, mut queue, mut bytes) = Default::default();
         std::mem::swap(&mut self.lines, &mut lines);
         std::mem::swap(&mut self.queue, &mut queue);
@@ -182,7 +225,7 @@ impl Negotiator {
         lines.clear();
         queue.clear();
         bytes.clear();
-        *self = Self { lines, queue, bytes, ..Self::new(policy).with_deviations(deviations) };
+        *self = Self { lines, queue, bytes, ..new };
     }
 
     /// Tells the machine what happened at `now`.
@@ -207,7 +250,7 @@ impl Negotiator {
             }
             Input::Shutdown => {
                 self.now = now;
-                self.finish(State::Closed);
+                self.shut_down();
             }
             Input::Up(process) => {
                 self.known(process)?;
@@ -231,8 +274,20 @@ impl Negotiator {
                 self.now = now;
                 self.on_call(method, params);
             }
-            Input::HttpHead(..) | Input::HttpBody(..) | Input::HttpEnd(..) => {
-                return Err(Misuse::WrongTransport);
+            Input::HttpHead(exchange, head) => {
+                self.known_exchange(exchange)?;
+                self.now = now;
+                self.on_http_head(exchange, head);
+            }
+            Input::HttpBody(exchange, bytes) => {
+                self.known_exchange(exchange)?;
+                self.now = now;
+                self.on_http_body(exchange, bytes);
+            }
+            Input::HttpEnd(exchange, end) => {
+                self.known_exchange(exchange)?;
+                self.now = now;
+                self.on_http_end(exchange, end);
             }
         }
         self.wake_due = true;
@@ -247,12 +302,21 @@ impl Negotiator {
                 buf.extend_from_slice(self.bytes.get(range).unwrap_or_default());
                 Some(Output::Write(process, start..buf.len()))
             }
+            Some(Output::Http(exchange, request, range)) => {
+                let start = buf.len();
+                buf.extend_from_slice(self.bytes.get(range).unwrap_or_default());
+                Some(Output::Http(exchange, request, start..buf.len()))
+            }
             Some(output) => Some(output),
             None => {
                 self.bytes.clear();
-                std::mem::take(&mut self.wake_due).then_some(Output::WakeAt(self.deadline))
+                std::mem::take(&mut self.wake_due).then(|| Output::WakeAt(self.next_wake()))
             }
         }
+    }
+
+    fn next_wake(&self) -> Option<Time> {
+        self.deadline.into_iter().chain(self.next_expiry()).min()
     }
 
     /// True once the machine has failed or was shut down: it will do nothing more.
@@ -277,33 +341,11 @@ impl Negotiator {
         if cached_legacy {
             self.event(Event::Downgraded(Evidence::Cached));
         }
-        self.spawn(Process(0), SpawnReason::Start);
-    }
-
-    fn on_up(&mut self, process: Process) {
-        if process != self.process || self.phase != Phase::Spawning {
-            return;
-        }
         match self.opening {
-            Opening::Probe => self.probe(0),
+            _ if self.http.is_none() => self.spawn(Process(0), SpawnReason::Start),
             Opening::Initialize => self.initialize(0),
-            Opening::Resume => self.resume(),
+            Opening::Probe | Opening::Resume => self.probe(0),
         }
-    }
-
-    fn on_bytes(&mut self, process: Process, bytes: &[u8]) {
-        if process != self.process || self.phase == Phase::Done {
-            return;
-        }
-        let mut lines = std::mem::take(&mut self.lines);
-        lines.push(bytes);
-        while let Some(line) = lines.next(&self.limits) {
-            self.on_line(line);
-            if process != self.process || self.phase == Phase::Done {
-                return;
-            }
-        }
-        self.lines = lines;
     }
 
     fn on_line(&mut self, line: Line<'_>) {
@@ -313,7 +355,7 @@ impl Negotiator {
             Phase::Probing { id, version } => self.on_probe_line(line, id, version),
             Phase::Initializing { id, version } => self.on_initialize_line(line, id, version),
             Phase::Settled { era, .. } => self.on_settled_line(line, era),
-            Phase::Idle | Phase::Spawning | Phase::Done => {}
+            Phase::Idle | Phase::Spawning | Phase::Confirming { .. } | Phase::Ending | Phase::Done => {}
         }
     }
 
@@ -324,82 +366,20 @@ impl Negotiator {
         }
     }
 
-    fn on_down(&mut self, process: Process, kind: DownKind) {
-        if process != self.process || matches!(self.phase, Phase::Done) {
-            return;
-        }
-        // An answer without its newline, then the end: the answer still counts.
-        let rest = std::mem::take(&mut self.lines);
-        if !rest.rest().is_empty() {
-            self.on_line(Line::Whole(rest.rest()));
-            if process != self.process || self.phase == Phase::Done {
-                return;
-            }
-        }
-        if matches!(kind, DownKind::Eof | DownKind::WriteFailed) {
-            self.queue.push_back(Output::Close(process));
-        }
-        match self.phase {
-            Phase::Probing { .. } => self.on_probe_down(kind),
-            Phase::Settled { era: Era::Modern, .. } => self.restart_or_fail(kind, Opening::Resume),
-            Phase::Spawning | Phase::Initializing { .. } | Phase::Settled { era: Era::Legacy, .. } => {
-                let opening = if self.modern_proven { Opening::Probe } else { Opening::Initialize };
-                self.restart_or_fail(kind, opening);
-            }
-            Phase::Idle | Phase::Done => {}
-        }
-    }
-
     fn on_timeout(&mut self) {
+        self.expire();
         if self.deadline.is_none_or(|deadline| self.now < deadline) {
             return;
         }
         self.deadline = None;
         match self.phase {
+            Phase::Probing { .. } if self.http.is_some() => self.on_http_probe_timeout(),
             Phase::Probing { id, .. } => self.on_probe_timeout(id),
             Phase::Initializing { .. } => self.fail(Failure::Silence("initialize")),
             Phase::Spawning => self.fail(Failure::Silence("the start of the process")),
+            Phase::Confirming { .. } => self.fail(Failure::Silence("notifications/initialized")),
             Phase::Settled { .. } => self.on_call_timeout(),
-            Phase::Idle | Phase::Done => {}
-        }
-    }
-
-    /// STDIO-08: a server that died is started again, once.
-    fn restart_or_fail(&mut self, kind: DownKind, opening: Opening) {
-        if kind == DownKind::SpawnFailed || self.budget.restarts == 0 {
-            if self.call.take().is_some() {
-                self.event(Event::Called(false));
-            }
-            return self.fail(Failure::ServerGone(kind));
-        }
-        self.budget.restarts -= 1;
-        // A process that never came up is opened as it was meant to be.
-        if self.phase != Phase::Spawning {
-            self.opening = opening;
-        }
-        self.respawn();
-    }
-
-    fn respawn(&mut self) {
-        self.spawn(Process(self.process.0 + 1), SpawnReason::Restart);
-    }
-
-    fn spawn(&mut self, process: Process, reason: SpawnReason) {
-        self.process = process;
-        self.lines.clear();
-        self.unanswered_probe = None;
-        self.enter(match reason {
-            _ if self.opening == Opening::Resume => State::Resumed,
-            SpawnReason::Start => State::Starting,
-            SpawnReason::Restart => State::Restarting,
-        });
-        if self.opening != Opening::Resume {
-            self.phase = Phase::Spawning;
-        }
-        self.deadline = Some(self.now.plus_us(self.policy.request_timeout_us));
-        self.queue.push_back(Output::Spawn(process, reason));
-        if self.opening == Opening::Resume {
-            self.resume();
+            Phase::Idle | Phase::Ending | Phase::Done => {}
         }
     }
 
@@ -417,6 +397,9 @@ impl Negotiator {
 
     fn fail(&mut self, failure: Failure) {
         let state = State::from(&failure);
+        if self.http.is_some() && self.call.take().is_some() {
+            self.event(Event::Called(false));
+        }
         self.event(Event::Failed(failure));
         self.finish(state);
     }
@@ -424,7 +407,11 @@ impl Negotiator {
     fn finish(&mut self, state: State) {
         if self.phase != Phase::Done {
             self.enter(state);
-            self.queue.push_back(Output::Close(self.process));
+            if self.http.is_some() {
+                self.abort_all();
+            } else {
+                self.queue.push_back(Output::Close(self.process));
+            }
         }
         self.phase = Phase::Done;
         self.deadline = None;
@@ -435,8 +422,12 @@ impl Negotiator {
         self.queue.push_back(Output::Event(event));
     }
 
-    fn known(&self, process: Process) -> Result<(), Misuse> {
-        if process <= self.process { Ok(()) } else { Err(Misuse::Unknown) }
+    fn known_exchange(&self, exchange: Exchange) -> Result<(), Misuse> {
+        match &self.http {
+            None => Err(Misuse::WrongTransport),
+            Some(http) if http.knows(exchange) => Ok(()),
+            Some(_) => Err(Misuse::Unknown),
+        }
     }
 
     fn take_id(&mut self) -> i64 {
@@ -455,10 +446,5 @@ impl Negotiator {
             Id::Null | Id::Absent => Belongs::Uncorrelated,
             Id::Integer(_) | Id::String(_) | Id::Other(_) => Belongs::Foreign,
         }
-    }
-
-    /// Puts a message that was appended to `bytes` from `start` on into the queue.
-    fn send(&mut self, range: Range<usize>) {
-        self.queue.push_back(Output::Write(self.process, range));
     }
 }

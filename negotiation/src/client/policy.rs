@@ -120,7 +120,8 @@ choices! {
         /// If `initialize` is then refused, the client goes modern.
         UpgradeBeforeUse,
     }
-    /// AMB-27: on a pipe, an error without id or with a null id while only the probe is open.
+    /// AMB-27: on a pipe, an error without id or with a null id while only the probe is open. (Over HTTP the exchange names the
+    /// request, and it counts.)
     UncorrelatedError {
         /// It counts as the answer.
         #[default] CountAsAnswer,
@@ -141,12 +142,96 @@ choices! {
         /// Ask once more for the best legacy version listed.
         RetryListed,
     }
-    /// AMB-32: a `ping` from the server while the probe is open.
+    /// AMB-32: on a pipe, a `ping` from the server while the probe is open. (Over HTTP it comes on the stream of a modern request,
+    /// where no answer is allowed: HTTP-04.)
     EarlyRequest {
         /// It is not answered.
         #[default] Silent,
         /// It is answered as in the legacy era.
         AnswerPing,
+    }
+    /// AMB-08: HTTP 401 or 403 in answer to the probe, without a recognised modern error.
+    Unauthorized {
+        /// It is an error: the server wants authorization, which says nothing of its era (HTTP-32).
+        #[default] Fail,
+        /// The server is taken for legacy.
+        FallBack,
+    }
+    /// AMB-08: HTTP 429 in answer to the probe, without a recognised modern error.
+    TooManyRequests {
+        /// It is an error.
+        #[default] Fail,
+        /// The server is taken for legacy.
+        FallBack,
+    }
+    /// AMB-08: HTTP 5xx in answer to the probe, or no status that HTTP knows, without a recognised modern error.
+    ServerError {
+        /// It is an error.
+        #[default] Fail,
+        /// The server is taken for legacy.
+        FallBack,
+    }
+    /// AMB-08: HTTP 3xx in answer to the probe. No redirection is followed here.
+    Redirect {
+        /// It is an error.
+        #[default] Fail,
+        /// The server is taken for legacy.
+        FallBack,
+    }
+    /// AMB-08: HTTP 2xx without an answer to the probe: 202, 204, an empty body, another media type, an event stream that ends
+    /// without a response.
+    NoAnswer {
+        /// The server is taken for legacy.
+        #[default] FallBack,
+        /// It is an error.
+        Fail,
+    }
+    /// AMB-08: over HTTP, no connection, or one that breaks before the answer to the probe is whole (HTTP-30).
+    BrokenConnection {
+        /// Ask once more, under a new id, then fail.
+        #[default] AskAgain,
+        /// It is an error.
+        Fail,
+        /// The server is taken for legacy.
+        FallBack,
+    }
+    /// AMB-09: no answer to the probe in time, over HTTP.
+    HttpSilence {
+        /// It is an error: the rule that silence means legacy is one of stdio.
+        #[default] Fail,
+        /// The server is taken for legacy.
+        FallBack,
+    }
+    /// AMB-28: HTTP 404 or 400 with -32601 in answer to the probe.
+    MethodNotFound {
+        /// The server is taken for legacy: a modern one must serve the method (NEG-04).
+        #[default] FallBack,
+        /// It counts as a recognised modern error.
+        StayModern,
+    }
+    /// AMB-33: HTTP 400, 404 or 405 without any JSON-RPC error, which may come from a server of HTTP+SSE (2024-11-05). A JSON-RPC
+    /// error shows that the message was read, as only Streamable HTTP does there.
+    HttpSse {
+        /// Send `initialize` first; if that is answered so too, HTTP+SSE is needed.
+        #[default] AfterInitialize,
+        /// HTTP+SSE is needed at once.
+        AtOnce,
+        /// It is never thought of.
+        Never,
+    }
+    /// LEG-22: what a client that is done does with its session over HTTP.
+    EndSession {
+        /// It says so, by DELETE.
+        #[default] Delete,
+        /// Nothing.
+        Leave,
+    }
+    /// LEG-23: whether a legacy session over HTTP has a stream for what the server says unasked.
+    Listen {
+        /// It has none.
+        #[default] Off,
+        /// It is asked for by GET, once.
+        Get,
     }
 }
 
@@ -194,6 +279,28 @@ pub struct ClientPolicy {
     pub initialize_refused: InitializeRefused,
     /// AMB-32.
     pub early_request: EarlyRequest,
+    /// AMB-08.
+    pub unauthorized: Unauthorized,
+    /// AMB-08.
+    pub too_many_requests: TooManyRequests,
+    /// AMB-08.
+    pub server_error: ServerError,
+    /// AMB-08.
+    pub redirect: Redirect,
+    /// AMB-08.
+    pub no_answer: NoAnswer,
+    /// AMB-08.
+    pub broken_connection: BrokenConnection,
+    /// AMB-09.
+    pub http_silence: HttpSilence,
+    /// AMB-28.
+    pub method_not_found: MethodNotFound,
+    /// AMB-33.
+    pub http_sse: HttpSse,
+    /// LEG-22.
+    pub end_session: EndSession,
+    /// LEG-23.
+    pub listen: Listen,
     /// What an earlier connection to the same server learned, if it is still kept (ERA-11, ERA-12).
     pub cached_era: Option<Era>,
 }
@@ -243,6 +350,17 @@ impl Default for ClientPolicy {
             missing_result_type: MissingResultType::default(),
             initialize_refused: InitializeRefused::default(),
             early_request: EarlyRequest::default(),
+            unauthorized: Unauthorized::default(),
+            too_many_requests: TooManyRequests::default(),
+            server_error: ServerError::default(),
+            redirect: Redirect::default(),
+            no_answer: NoAnswer::default(),
+            broken_connection: BrokenConnection::default(),
+            http_silence: HttpSilence::default(),
+            method_not_found: MethodNotFound::default(),
+            http_sse: HttpSse::default(),
+            end_session: EndSession::default(),
+            listen: Listen::default(),
             cached_era: None,
         }
     }

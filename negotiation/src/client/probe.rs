@@ -1,18 +1,22 @@
 //! While the probe is open: what its answer means, and what follows (ERA-02 to ERA-06, NEG-03).
 
+use super::status::is_success;
 use super::{
     AfterModernError, BadHint, Belongs, BrokenEnvelope, CancelProbe, DownKind, EarlyRequest, Event, Evidence,
-    Failure, InvalidParams, MissingResultType, Mode, Negotiator, OddUnsupported, Opening, OtherSuccess,
-    Phase, ProbeExit, State, UncorrelatedError,
+    Failure, InvalidParams, MethodNotFound, MissingResultType, Mode, Negotiator, OddUnsupported, Opening,
+    OtherSuccess, Phase, ProbeExit, State, UncorrelatedError,
 };
-use crate::classify::{Discovered, Listed, ReplyKind, ResultType, Unsupported, classify_reply};
+use crate::classify::{Discovered, Listed, Reply, ReplyKind, ResultType, Unsupported, classify_reply};
 use crate::codes;
 use crate::version::Era;
+
+const METHOD_NOT_FOUND: i64 = codes::METHOD_NOT_FOUND.code;
 
 impl Negotiator {
     /// Sends a probe for the modern version at this place of the preferences.
     pub(super) fn probe(&mut self, version: u16) {
         let id = self.take_id();
+        self.leave_session();
         self.enter(match self.phase {
             Phase::Initializing { .. } => State::ComingBack,
             _ if self.budget.attempts > 0 => State::ProbingAgain,
@@ -28,7 +32,9 @@ impl Negotiator {
         let reply = classify_reply(line, &self.offered, &self.limits, &mut self.issues);
         match reply.kind {
             ReplyKind::Request(method) => {
-                if self.policy.early_request == EarlyRequest::AnswerPing && method.eq_str("ping") {
+                // HTTP-04: the client of a modern request sends no responses.
+                let may_answer = self.http.is_none() && self.policy.early_request == EarlyRequest::AnswerPing;
+                if may_answer && method.eq_str("ping") {
                     self.write_ping_answer(&reply.id);
                 }
                 return;
@@ -37,12 +43,18 @@ impl Negotiator {
             ReplyKind::NotAMessage => return self.on_noise(),
             _ => {}
         }
+        match self.answers_probe(&reply, id) {
+            Some(uncorrelated) => self.on_probe_answer(reply.kind, version, uncorrelated),
+            None => self.event(Event::Ignored),
+        }
+    }
+
+    /// Whether a response answers the open probe, and if so, whether without saying it (AMB-27).
+    pub(super) fn answers_probe(&self, reply: &Reply<'_>, id: i64) -> Option<bool> {
         match self.belongs(reply.id, id) {
-            Belongs::ToOpenRequest => self.on_probe_answer(reply.kind, version, false),
-            Belongs::Uncorrelated if self.counts_uncorrelated(reply.kind) => {
-                self.on_probe_answer(reply.kind, version, true);
-            }
-            _ => self.event(Event::Ignored),
+            Belongs::ToOpenRequest => Some(false),
+            Belongs::Uncorrelated if self.counts_uncorrelated(reply.kind) => Some(true),
+            _ => None,
         }
     }
 
@@ -51,10 +63,10 @@ impl Negotiator {
             kind,
             ReplyKind::UnsupportedVersion(_) | ReplyKind::ModernError(_) | ReplyKind::OtherError(_)
         );
-        error && self.policy.uncorrelated_error == UncorrelatedError::CountAsAnswer
+        error && (self.http.is_some() || self.policy.uncorrelated_error == UncorrelatedError::CountAsAnswer)
     }
 
-    fn on_probe_answer(&mut self, kind: ReplyKind<'_>, version: u16, uncorrelated: bool) {
+    pub(super) fn on_probe_answer(&mut self, kind: ReplyKind<'_>, version: u16, uncorrelated: bool) {
         match kind {
             ReplyKind::Discovered(discovered) => self.on_discovered(&discovered),
             ReplyKind::UnsupportedVersion(unsupported) => self.on_unsupported(unsupported, version),
@@ -149,10 +161,20 @@ impl Negotiator {
         if code == codes::INVALID_PARAMS.code && self.policy.invalid_params == InvalidParams::Modern {
             return self.on_modern_error(code, version);
         }
+        let status = self.http.as_ref().map(|http| http.status).filter(|status| !is_success(*status));
+        if let (METHOD_NOT_FOUND, Some(400 | 404)) = (code, status)
+            && self.policy.method_not_found == MethodNotFound::StayModern
+        {
+            return self.on_modern_error(code, version);
+        }
         if self.deviations.fall_back_on_method_not_found_only && code != codes::METHOD_NOT_FOUND.code {
             return self.fail(Failure::ModernError(code));
         }
-        self.fall_back(if uncorrelated { Evidence::UncorrelatedError(code) } else { Evidence::Error(code) });
+        self.fall_back(match status {
+            Some(status) => Evidence::Http { status, code: Some(code) },
+            None if uncorrelated => Evidence::UncorrelatedError(code),
+            None => Evidence::Error(code),
+        });
     }
 
     /// AMB-02; an unknown `resultType` makes the result invalid (BASE-09), so it proves nothing.

@@ -37,12 +37,16 @@ states! {
     ComingBack = "coming-back",
     /// Another process was asked for before anything was settled.
     Restarting = "restarting",
+    /// `initialize` was answered, and `notifications/initialized` is not yet: over HTTP only.
+    Confirming = "confirming",
     /// The legacy era is spoken.
     SettledLegacy = "settled-legacy",
     /// The modern era is spoken.
     SettledModern = "settled-modern",
     /// The modern era is spoken with another process, without a negotiation.
     Resumed = "resumed",
+    /// The user is done, and the session is ended: over HTTP only.
+    Ending = "ending",
     /// The user was done.
     Closed = "closed",
     /// [`Failure::NoCommonVersion`].
@@ -73,6 +77,10 @@ states! {
     Policy = "failed-policy",
     /// [`Failure::NothingOffered`]: no server is asked.
     NothingOffered = "failed-nothing-offered",
+    /// [`Failure::HttpStatus`]: over HTTP only.
+    HttpStatus = "failed-http-status",
+    /// [`Failure::ConnectionLost`]: over HTTP only.
+    ConnectionLost = "failed-connection-lost",
     /// [`Failure::NeedsHttpSse`]: over HTTP only.
     NeedsHttpSse = "failed-needs-http-sse",
 }
@@ -80,7 +88,20 @@ states! {
 impl State {
     /// The states that a connection over stdio can come to, of a client that has a version to offer.
     pub fn over_stdio() -> impl Iterator<Item = Self> {
-        Self::ALL.iter().copied().filter(|state| !matches!(state, Self::NothingOffered | Self::NeedsHttpSse))
+        let other = |state: &Self| {
+            use State::{Confirming, ConnectionLost, Ending, HttpStatus, NeedsHttpSse, NothingOffered};
+            matches!(state, NothingOffered | NeedsHttpSse | Confirming | Ending | HttpStatus | ConnectionLost)
+        };
+        Self::ALL.iter().copied().filter(move |state| !other(state))
+    }
+
+    /// The states that a connection over HTTP can come to, of a client that has a version to offer.
+    pub fn over_http() -> impl Iterator<Item = Self> {
+        let other = |state: &Self| {
+            use State::{NothingOffered, Restarting, Resumed, ServerGone, Starting};
+            matches!(state, NothingOffered | Restarting | Resumed | ServerGone | Starting)
+        };
+        Self::ALL.iter().copied().filter(move |state| !other(state))
     }
 }
 
@@ -100,6 +121,8 @@ impl From<&Failure> for State {
             Failure::CounterOffer => Self::CounterOffer,
             Failure::UnusableInitialize(_) => Self::UnusableInitialize,
             Failure::Noise => Self::Noise,
+            Failure::HttpStatus { .. } => Self::HttpStatus,
+            Failure::ConnectionLost { .. } => Self::ConnectionLost,
             Failure::NeedsHttpSse => Self::NeedsHttpSse,
             Failure::Policy(_) => Self::Policy,
         }

@@ -10,13 +10,31 @@ use crate::version::{Era, ProtocolVersion};
 pub(crate) const CLIENT_NAME: &str = "mcp-parley";
 pub(crate) const CLIENT_VERSION: &str = "1";
 
+/// Which headers a message has over HTTP, and whether its answer is awaited there: only that of an [`About::Aside`] is not.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum About<'a> {
+    /// A modern request.
+    Modern { version: &'a str, method: &'a str },
+    /// `initialize`.
+    Initialize,
+    /// `notifications/initialized`.
+    Initialized,
+    /// A request of a legacy session.
+    Legacy,
+    /// Any other notification, or an answer.
+    Aside,
+}
+
 impl Negotiator {
     pub(super) fn write_discover(&mut self, id: i64, version: u16) {
-        let start = self.begin(id, "server/discover");
-        if let Some(version) = self.offered.modern.get(usize::from(version)) {
+        const METHOD: &str = "server/discover";
+        let start = self.begin(id, METHOD);
+        let version = self.offered.modern.get(usize::from(version)).cloned();
+        if let Some(version) = &version {
             write_request_meta(&mut self.bytes, Some(version.as_str()), CLIENT_NAME, CLIENT_VERSION, "{}");
         }
-        self.end(start, b"}}");
+        let version = version.as_ref().map_or("", ProtocolVersion::as_str);
+        self.end(start, b"}}", About::Modern { version, method: METHOD });
     }
 
     pub(super) fn write_initialize(&mut self, id: i64, version: u16) {
@@ -29,13 +47,14 @@ impl Negotiator {
         write_string(&mut self.bytes, CLIENT_NAME);
         self.bytes.extend_from_slice(b",\"version\":");
         write_string(&mut self.bytes, CLIENT_VERSION);
-        self.end(start, b"}}}");
+        self.end(start, b"}}}", About::Initialize);
     }
 
     /// LEG-09.
     pub(super) fn write_initialized(&mut self) {
         let start = self.bytes.len();
-        self.end(start, br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+        let message = br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+        self.end(start, message, About::Initialized);
     }
 
     pub(super) fn write_call(&mut self, call: &Call, era: Era, version: &ProtocolVersion) {
@@ -49,7 +68,14 @@ impl Negotiator {
             let version = Some(version.as_str()).filter(|_| !self.deviations.omit_version_after_probe);
             write_request_meta(&mut self.bytes, version, CLIENT_NAME, CLIENT_VERSION, "{}");
         }
-        self.end(start, b"}}");
+        self.end(
+            start,
+            b"}}",
+            match era {
+                Era::Modern => About::Modern { version: version.as_str(), method: &call.method },
+                Era::Legacy => About::Legacy,
+            },
+        );
     }
 
     pub(super) fn write_cancelled(&mut self, id: i64) {
@@ -58,19 +84,19 @@ impl Negotiator {
             br#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"#,
         );
         write_id(&mut self.bytes, &Id::Integer(id));
-        self.end(start, br#","reason":"no answer in time"}}"#);
+        self.end(start, br#","reason":"no answer in time"}}"#, About::Aside);
     }
 
     pub(super) fn write_ping_answer(&mut self, id: &Id<'_>) {
         let start = self.begin_answer(id);
-        self.end(start, b",\"result\":{}}");
+        self.end(start, b",\"result\":{}}", About::Aside);
     }
 
     pub(super) fn write_refusal(&mut self, id: &Id<'_>, code: i64) {
         let start = self.begin_answer(id);
         self.bytes.extend_from_slice(b",\"error\":{\"code\":");
         write_id(&mut self.bytes, &Id::Integer(code));
-        self.end(start, b",\"message\":\"Method not found\"}}");
+        self.end(start, b",\"message\":\"Method not found\"}}", About::Aside);
     }
 
     /// Up to the opening brace of `params`.
@@ -89,8 +115,11 @@ impl Negotiator {
         start
     }
 
-    fn end(&mut self, start: usize, tail: &[u8]) {
+    fn end(&mut self, start: usize, tail: &[u8], about: About<'_>) {
         self.bytes.extend_from_slice(tail);
+        if self.http.is_some() {
+            return self.post(start..self.bytes.len(), about);
+        }
         self.bytes.push(b'\n');
         self.send(start..self.bytes.len());
     }

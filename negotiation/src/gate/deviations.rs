@@ -14,6 +14,8 @@ pub struct GateDeviations {
     pub omit_result_type: bool,
     /// NEG-02: serves this version although it does not list it.
     pub serve_unlisted: Option<String>,
+    /// HTTP-08, HTTP-12, HTTP-17: does not look at the headers of a modern request.
+    pub ignore_headers: bool,
     /// BASE-04: answers with an id of the other JSON type.
     pub other_id_type: bool,
 }

@@ -1,7 +1,7 @@
 //! The legacy era: the handshake, and requests of its session.
 
-use super::{EraChange, Gate, GateEvent, InitializeCode, UnknownInitialize, VersionData};
-use crate::codes;
+use super::{EraChange, Gate, GateEvent, InitializeCode, UnknownInitialize, VersionData, readable};
+use crate::codes::{self, ErrorCode};
 use crate::envelope::Request;
 use crate::json::RawStr;
 use crate::version::Era;
@@ -54,9 +54,19 @@ impl Gate {
             InitializeCode::UnsupportedVersion | InitializeCode::MethodNotFound => codes::METHOD_NOT_FOUND,
             InitializeCode::InvalidParams => codes::INVALID_PARAMS,
         };
-        let requested = asked.map(|version| version.raw());
+        self.refuse_initialize_as(request, code);
+    }
+
+    /// The same with this code.
+    pub(super) fn refuse_initialize_as(&mut self, request: &Request<'_>, code: ErrorCode) {
+        let requested = asked(request).map(|version| version.raw());
         let data = VersionData { supported: &self.prepared.listed, requested };
-        self.out.error(&request.id, code.code, code.message, Some(data));
+        self.out.error(&readable(request.id), code.code, code.message, Some(data));
+    }
+
+    /// Takes this version, by its place in the policy, for agreed (LEG-16).
+    pub(super) fn assume(&mut self, place: usize) {
+        self.session = Some(place);
     }
 
     /// Requests without modern `_meta` at a legacy server, or in the session of a dual-era one.

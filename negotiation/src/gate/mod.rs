@@ -6,6 +6,7 @@
 mod batch;
 #[cfg_attr(not(feature = "deviations"), expect(unreachable_pub, reason = "reachable with the feature"))]
 mod deviations;
+mod http;
 mod legacy;
 mod modern;
 mod policy;
@@ -18,9 +19,12 @@ use thiserror::Error;
 
 #[cfg(feature = "deviations")]
 pub use deviations::GateDeviations;
+pub use http::{HttpAnswer, HttpGate};
 pub use policy::{
-    BareRequest, BrokenRequest, CheckOrder, EraChange, GatePolicy, InitializeCode, InitializeWithMeta,
-    LegacyByMeta, NestedTypes, RemovedMethod, ServedMethod, UnknownInitialize, UnreadableId,
+    AcceptHeader, AnswerForm, BareRequest, BrokenRequest, CheckOrder, EraChange, ForeignOrigin, GatePolicy,
+    GetStream, HeaderOrder, HttpPolicy, InitializeCode, InitializeHeader, InitializeWithMeta, LegacyByMeta,
+    MissingHeader, NestedTypes, NotificationHeaders, RemovedMethod, RepeatedHeader, ServedMethod, Sessions,
+    UnknownInitialize, UnreadableId,
 };
 pub use prepared::Prepared;
 pub use write::{GateEvent, GateOutput};
@@ -68,7 +72,7 @@ pub enum GateMisuse {
     Ended,
 }
 
-/// One server process, or one legacy session over HTTP. Sans-IO and deterministic.
+/// One server process, or one legacy session over HTTP (see [`HttpGate`]). Sans-IO and deterministic.
 #[derive(Clone, Debug)]
 pub struct Gate {
     prepared: Arc<Prepared>,

@@ -80,6 +80,76 @@ choices! {
         /// -32602 with `supported` and `requested`, as in the page's example.
         Refuse,
     }
+    /// AMB-14, over HTTP: which check wins where headers and body are both wrong.
+    HeaderOrder {
+        /// The headers.
+        #[default] HeadersFirst,
+        /// The body.
+        BodyFirst,
+    }
+    /// AMB-14, over HTTP: an `Accept` header that does not list both media types.
+    AcceptHeader {
+        /// It is not looked at.
+        #[default] Ignore,
+        /// 406.
+        Require,
+    }
+    /// AMB-19: a modern body without the version header, at a server that serves legacy clients as well.
+    MissingHeader {
+        /// -32020.
+        #[default] Refuse,
+        /// The body counts.
+        ReadBody,
+    }
+    /// AMB-20, AMB-25: the headers and the version of a modern notification.
+    NotificationHeaders {
+        /// They are not looked at.
+        #[default] Ignore,
+        /// A wrong one is refused with 400.
+        Check,
+    }
+    /// AMB-36: a version header on `initialize` itself.
+    InitializeHeader {
+        /// It is not looked at: the body is what is negotiated.
+        #[default] Ignore,
+        /// An unsupported value is refused with 400, as in later requests (LEG-05).
+        Check,
+    }
+    /// AMB-38: the version header twice.
+    RepeatedHeader {
+        /// It is malformed.
+        #[default] Refuse,
+        /// The first one counts.
+        First,
+    }
+    /// AMB-40: an `Origin` that is not of this machine, where nothing is configured.
+    ForeignOrigin {
+        /// 403.
+        #[default] Refuse,
+        /// It is served.
+        Serve,
+    }
+    /// LEG-19 (MAY): whether a legacy handshake opens a session.
+    Sessions {
+        /// It does, and every later request must name it (LEG-20).
+        #[default] Stateful,
+        /// It does not: every legacy request is served by itself.
+        Stateless,
+    }
+    /// LEG-23 (MAY): what a legacy server does with GET.
+    GetStream {
+        /// 405.
+        #[default] Refuse,
+        /// It opens a stream, on which nothing comes.
+        Open,
+    }
+    /// HTTP-06 (either is right): how a request is answered that is served.
+    AnswerForm {
+        /// As one JSON object.
+        #[default] Json,
+        /// As an event stream.
+        EventStream,
+    }
     /// AMB-41: a modern request for `ping`.
     RemovedMethod {
         /// -32601.
@@ -142,6 +212,34 @@ pub struct GatePolicy {
     pub unknown_initialize: UnknownInitialize,
     /// AMB-41.
     pub removed_method: RemovedMethod,
+    /// Over HTTP.
+    pub http: HttpPolicy,
+}
+
+/// What a server may legally choose over HTTP.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct HttpPolicy {
+    /// AMB-14.
+    pub header_order: HeaderOrder,
+    /// AMB-14.
+    pub accept_header: AcceptHeader,
+    /// AMB-19.
+    pub missing_header: MissingHeader,
+    /// AMB-20, AMB-25.
+    pub notification_headers: NotificationHeaders,
+    /// AMB-36.
+    pub initialize_header: InitializeHeader,
+    /// AMB-38.
+    pub repeated_header: RepeatedHeader,
+    /// AMB-40.
+    pub foreign_origin: ForeignOrigin,
+    /// LEG-19.
+    pub sessions: Sessions,
+    /// LEG-23.
+    pub get_stream: GetStream,
+    /// HTTP-06.
+    pub answer_form: AnswerForm,
 }
 
 impl Default for GatePolicy {
@@ -170,6 +268,7 @@ impl Default for GatePolicy {
             unreadable_id: UnreadableId::default(),
             unknown_initialize: UnknownInitialize::default(),
             removed_method: RemovedMethod::default(),
+            http: HttpPolicy::default(),
         }
     }
 }

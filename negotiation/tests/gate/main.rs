@@ -6,6 +6,7 @@ mod choices;
 #[cfg(feature = "deviations")]
 mod deviations;
 mod framing;
+mod http;
 mod legacy;
 mod modern;
 mod properties;

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use mcp_parley_mock_clients::{Opening, openings};
-use mcp_parley_mock_servers::{Persona, Played, Profile, SCHEMA, Wire, mutants};
+use mcp_parley_mock_servers::{Persona, Played, Profile, mutants};
 use mcp_parley_negotiation::client::ClientDeviations;
 use mcp_parley_negotiation::gate::{
-    BareRequest, BrokenRequest, CheckOrder, EraChange, GateDeviations, GatePolicy, InitializeCode,
-    InitializeWithMeta, LegacyByMeta, NestedTypes, RemovedMethod, ServedMethod, UnknownInitialize,
-    UnreadableId,
+    BareRequest, BrokenRequest, CheckOrder, EraChange, GateDeviations, GatePolicy, HttpPolicy,
+    InitializeCode, InitializeWithMeta, LegacyByMeta, NestedTypes, RemovedMethod, ServedMethod,
+    UnknownInitialize, UnreadableId,
 };
 use mcp_parley_sim::{Bytes, Case, ClientSide, ServerSide};
 use mcp_parley_trace::Subject;
@@ -58,6 +58,7 @@ fn gate_policies() -> impl Strategy<Value = GatePolicy> {
         unreadable_id: second.2,
         unknown_initialize: second.3,
         removed_method: second.4,
+        http: HttpPolicy::default(),
     })
 }
 
@@ -95,17 +96,8 @@ fn drawn() -> impl Strategy<Value = Drawn> {
 }
 
 fn clean((policy, client, decisions): &Drawn, deviations: &GateDeviations) -> Result<(), TestCaseError> {
-    let persona = Persona {
-        schema: SCHEMA,
-        id: "drawn".into(),
-        title: "a correct server".into(),
-        source: Vec::new(),
-        profile: Profile::Dual,
-        policy: serde_json::to_value(policy).unwrap().as_object().cloned(),
-        wire: Wire::default(),
-        process: Vec::new(),
-        quirks: Vec::new(),
-    };
+    let policy = serde_json::to_value(policy).unwrap().as_object().cloned();
+    let persona = Persona { policy, ..Persona::unmodified("drawn", "a correct server", Profile::Dual) };
     let played = Arc::new(Played::new(persona).unwrap());
     let server = ServerSide { played, deviations: deviations.clone() };
     let declared = Arc::new(client.declared());

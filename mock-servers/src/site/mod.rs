@@ -1,6 +1,12 @@
 //! Plays one persona as an HTTP server: whole requests in, heads, pieces of bodies and ends out, and never a choice of its own.
 
+mod answer;
+mod play;
+mod sse;
+
 use std::ops::Range;
+
+pub use play::Site;
 
 use mcp_parley_negotiation::Time;
 use mcp_parley_negotiation::http::{Exchange, RequestHead};
