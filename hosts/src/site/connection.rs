@@ -221,22 +221,11 @@ impl Connection {
                         return Ok(());
                     }
                 }
-                State::Body(body) => match body.step(&self.buffer) {
-                    Step::Skip(n) => drop(self.buffer.drain(..n)),
-                    Step::Data(n) => {
-                        let data = self.buffer.drain(..n).collect();
-                        self.notify(Notice::Body(data)).await?;
+                State::Body(_) => {
+                    if !self.body().await? {
+                        return Ok(());
                     }
-                    Step::More => return Ok(()),
-                    Step::Done => {
-                        (self.state, self.deadline) = (State::Answered, None);
-                        self.notify(Notice::End).await?;
-                    }
-                    Step::Bad(status) => {
-                        self.state = State::Refused;
-                        self.notify(Notice::Refused(status)).await?;
-                    }
-                },
+                }
                 State::Answered => return Ok(()),
                 State::Refused => {
                     self.buffer.clear();
@@ -281,6 +270,37 @@ impl Connection {
             let _ = write(&mut self.stream, b"HTTP/1.1 100 Continue\r\n\r\n", self.bounds.write_time).await;
         }
         Ok(true)
+    }
+
+    /// Takes what there is of the body, as one piece however it is framed.
+    async fn body(&mut self) -> Result<bool, Unheard> {
+        let State::Body(body) = &mut self.state else { return Ok(true) };
+        let (mut at, mut data) = (0, Vec::new());
+        let end = loop {
+            let rest = self.buffer.get(at..).unwrap_or_default();
+            match body.step(rest) {
+                Step::Skip(n) => at += n,
+                Step::Data(n) => {
+                    data.extend_from_slice(rest.get(..n).unwrap_or_default());
+                    at += n;
+                }
+                Step::More => break None,
+                Step::Done => break Some(Notice::End),
+                Step::Bad(status) => break Some(Notice::Refused(status)),
+            }
+        };
+        drop(self.buffer.drain(..at));
+        if let Some(end) = &end {
+            self.state = if matches!(end, Notice::End) { State::Answered } else { State::Refused };
+            self.deadline = None;
+        }
+        if !data.is_empty() {
+            self.notify(Notice::Body(data)).await?;
+        }
+        match end {
+            Some(end) => self.notify(end).await.map(|()| true),
+            None => Ok(false),
+        }
     }
 
     /// Closes it in such a way that the client can read all that was written: a socket with unread bytes would be reset.
