@@ -2,6 +2,7 @@
 
 #![expect(clippy::panic, reason = "these helpers are part of the tests")]
 
+mod bounds;
 mod calls;
 mod probe;
 mod requests;
