@@ -63,8 +63,8 @@ pub(super) fn remembers_legacy(story: &Story<'_>) -> Verdict {
     let mut kept = NONE;
     for request in story.requests().filter(|request| matches!(request.phase, Phase::Shaken | Phase::Session))
     {
-        if request.method == Method::Discover {
-            let reason = "it probes a process with which it has agreed on a legacy version";
+        if request.method == Method::Discover && super::http_legacy::holds_session(story, request) {
+            let reason = "it probes a server with which it has agreed on a legacy version";
             return Verdict::broken_by(request, &[], reason);
         }
         kept = request.sent;
@@ -156,7 +156,8 @@ pub(super) fn legacy_session_by_legacy_rules(story: &Story<'_>) -> Verdict {
     let mut kept = NONE;
     for (answer, request) in story.answers() {
         let bare = !request.modern_keys && request.clean && request.method != Method::Discover;
-        if answer.phase != Phase::Session || !bare || request.method == Method::Initialize {
+        let other = answer.phase != Phase::Session || request.method == Method::Initialize;
+        if other || !bare || !super::http_legacy::is_of_session(story, request) {
             continue;
         }
         let without_parameters =
@@ -194,10 +195,16 @@ pub(super) fn answers_initialize(story: &Story<'_>) -> Verdict {
         let alive_to = process.and_then(|process| process.closed.or(process.gone)).unwrap_or(story.last());
         let later = story
             .answers()
-            .find(|(_, other)| other.process == request.process && other.received > request.received);
+            .find(|(_, other)| other.process == request.process && other.received > request.received)
+            .filter(|_| !story.is_http());
+        let alive_to = story
+            .exchange(request)
+            .and_then(|exchange| exchange.closed.or(exchange.gone))
+            .unwrap_or(alive_to);
+        let refused = story.exchange(request).is_some_and(|exchange| exchange.status != 0);
         let waited = alive_to.1 >= request.received_us.saturating_add(LONG_US);
         match later {
-            _ if request.received == NONE || !story.is_whole() => {}
+            _ if request.received == NONE || !story.is_whole() || refused => {}
             Some((answer, _)) => {
                 let reason = "it answers a later request, and `initialize` never";
                 return Verdict::broken_by(answer, &[request.received, answer.sent], reason);

@@ -8,6 +8,8 @@ mod disc;
 mod era;
 mod err;
 mod fallback;
+mod http;
+mod http_legacy;
 mod leg;
 mod meta;
 mod neg;
@@ -70,6 +72,17 @@ checks! {
     "ERA-17" Server era::answers_initialize, about INITIALIZE;
     "ERA-22" Both era::handshake_is_legacy, about INITIALIZE;
     "ERA-23" Client era::no_removed_method;
+    "HTTP-01" Client http::posts_each, about HTTP;
+    "HTTP-02" Client http::accepts_both, about HTTP;
+    "HTTP-04" Client http::one_message, about HTTP;
+    "HTTP-04b" Client http::no_response, about HTTP;
+    "HTTP-07" Client http::has_version_header, about HTTP;
+    "HTTP-08" Both http::version_agrees, about HTTP;
+    "HTTP-13" Client http::repeats_method, about HTTP;
+    "HTTP-14" Client http::encodes_name, about HTTP;
+    "HTTP-16b" Both http::keeps_case, about HTTP;
+    "HTTP-30" Client http::asks_anew, about HTTP;
+    "HTTP-03" Client http::has_metadata_headers, about HTTP;
     "ERA-02" Client era::no_fallback_after_modern_error, about UNSUPPORTED MODERN_ERROR;
     "ERA-20" Client era::stays_modern;
     "DISC-01" Client disc::no_parameters;
@@ -167,6 +180,7 @@ fn is_sound_call(story: &Story<'_>, request: &Message) -> bool {
     let member = |name| request.meta.and_then(|meta| story.get(meta, name));
     request.clean
         && request.method != Method::Initialize
+        && http::has_sound_headers(story, request)
         && story.is(request.version, Type::String)
         && request.capabilities.is_some_and(|at| {
             story.kind(at) == Type::Object && story.children(at).all(|one| story.kind(one) == Type::Object)
@@ -200,15 +214,16 @@ fn may_have_crossed(story: &Story<'_>, answer: &Message) -> bool {
 }
 
 /// The client may not have read this answer as one to its request, and nothing says that it has to: the id has the value of the
-/// request's in another notation (`1.0` for `1`, AMB-04), or something that is no message came before it (AMB-07).
+/// request's in another notation (`1.0` for `1`, AMB-04), something that is no message came before it (AMB-07), or its status
+/// has a meaning of its own (AMB-08).
 fn may_be_unread(story: &Story<'_>, answer: &Message) -> bool {
     let id = story.request_of(answer).and_then(|request| request.id);
     let another_notation = matches!((id, answer.id), (Some(asked), Some(given))
         if story.kind(given) == Type::Number && story.raw(asked) != story.raw(given));
-    another_notation
-        || story
-            .from(Side::Server)
-            .any(|line| line.process == answer.process && line.place < answer.place && line.is_noise())
+    let before = |line: &Message| {
+        line.process == answer.process && line.exchange == answer.exchange && line.place < answer.place
+    };
+    another_notation || answer.faint || story.from(Side::Server).any(|line| before(line) && line.is_noise())
 }
 
 /// A DiscoverResult in which the only versions that both sides support are legacy (AMB-01). Where the client's own are not
@@ -241,6 +256,7 @@ fn is_modern_sign(answer: Answer) -> bool {
 fn met_a_mark(story: &Story<'_>, request: &Message) -> bool {
     story.from(Side::Server).any(|line| {
         line.process == request.process
+            && !story.is_http()
             && line.received < request.sent
             && story.line(line).starts_with(b"\xef\xbb\xbf")
     })

@@ -160,7 +160,9 @@ pub(super) fn unsupported_data(story: &Story<'_>) -> Verdict {
         let data = answer.error.and_then(|error| story.get(error, "data"));
         let member = |name| data.and_then(|data| story.get(data, name));
         let list = member("supported").filter(|list| story.kind(*list) == Type::Array);
-        let asked = if request.method == Method::Initialize { None } else { request.version };
+        // Over HTTP it may go by a header that differs.
+        let sure = request.method != Method::Initialize && super::http::agrees(story, request);
+        let asked = request.version.filter(|_| sure);
         let requested = member("requested");
         let wrong = match (list, requested) {
             (None, _) => "the data of -32022 has no array `supported`",

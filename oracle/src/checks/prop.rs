@@ -112,7 +112,11 @@ struct Adoption<'a> {
 
 fn adoption<'a>(story: &Story<'a>, stray: &Message) -> Option<Adoption<'a>> {
     let report = |wanted: Kind| story.report(stray.received, |kind| kind == wanted).map(|(seq, ..)| seq);
-    let open = |request: &&Message| request.process == stray.process && request.sent < stray.received;
+    let open = |request: &&Message| {
+        request.process == stray.process
+            && request.exchange == stray.exchange
+            && request.sent < stray.received
+    };
     let first = |report: Option<u32>, message: Option<&'a Message>| match (report, message) {
         (Some(seq), Some(message)) if message.sent > seq => Some(Adoption { seq, message: None }),
         (_, Some(message)) => Some(Adoption { seq: message.sent, message: Some(message) }),
@@ -177,8 +181,9 @@ pub(super) fn one_era(story: &Story<'_>) -> Verdict {
                         && opened.is_some_and(|opened| seq > opened.sent)
                 })
         };
-        if request.method == Method::Discover || modern_again() {
-            let reason = "it speaks modern on a process with which it has a legacy session";
+        let modern = request.method == Method::Discover || modern_again();
+        if modern && super::http_legacy::holds_session(story, request) {
+            let reason = "it speaks modern to a server with which it has a legacy session";
             let from = opened.map_or(request.sent, |opened| opened.sent);
             return Verdict::broken_by(request, &[from, request.sent], reason);
         }
@@ -214,6 +219,9 @@ fn death(story: &Story<'_>, seq: u32, event: &Event) -> Option<&'static str> {
         _ => Node::Client,
     };
     let listening = || {
+        if story.is_http() {
+            return story.exchanges().any(|exchange| exchange.is_open(seq));
+        }
         let process = story.process_of(event).and_then(|place| story.processes().get(place as usize));
         process.is_some_and(|process| process.closed.is_none_or(|(closed, _)| closed > seq))
     };

@@ -7,6 +7,7 @@
 
 mod careful;
 mod files;
+mod http;
 mod properties;
 mod readers;
 mod servers;

@@ -220,9 +220,9 @@ fn lines_that_share_a_piece_are_told_apart() {
         }
         let script = Script::parse(&text);
         let run = script.record(View::Both).recording;
-        let whole = outcomes(judge.judge(&run, &script.declared, script.subject, Transport::Stdio));
+        let whole = outcomes(judge.judge(&run, &script.declared, script.subject, script.transport));
         let bytes =
-            outcomes(judge.judge(&cut(&run, &[1]), &script.declared, script.subject, Transport::Stdio));
+            outcomes(judge.judge(&cut(&run, &[1]), &script.declared, script.subject, script.transport));
         assert_eq!(whole, bytes, "{text}");
     }
 }
