@@ -1,10 +1,9 @@
 //! What the headers of a request over HTTP say, next to its body; and the checks of what a modern client sends.
 
-use mcp_parley_trace::Era;
+use mcp_parley_trace::{Era, Subject};
 
 use super::base::is_of_modern_era;
 use super::is_modern_call;
-use crate::json::Type;
 use crate::known::Method;
 use crate::story::{Exchange, Head, Message, NONE, Phase, Shape, Side, Story};
 use crate::verdict::Verdict;
@@ -137,12 +136,15 @@ pub(super) fn has_plain_headers(story: &Story<'_>, message: &Message) -> bool {
     let Some((exchange, head)) = head_of(story, message) else { return true };
     exchange.is_post
         && exchange.at_endpoint
-        && head.lists("accept", JSON)
-        && head.lists("accept", EVENTS)
-        && head.only("content-type").is_some()
-        && head.lists("content-type", JSON)
+        && lists_both(head)
         && !head.has("origin")
         && !head.fields().any(|(name, _)| name.to_ascii_lowercase().starts_with(b"mcp-param-"))
+}
+
+/// The media types are those of a correct POST.
+pub(super) fn lists_both(head: Head<'_>) -> bool {
+    let content = head.only("content-type").is_some() && head.lists("content-type", JSON);
+    content && head.lists("accept", JSON) && head.lists("accept", EVENTS)
 }
 
 /// Over HTTP: the headers are as a modern server wants them, down to the last one. On a pipe there are none.
@@ -219,6 +221,9 @@ pub(super) fn has_version_header(story: &Story<'_>) -> Verdict {
 
 /// HTTP-08, the client's half.
 pub(super) fn version_agrees(story: &Story<'_>) -> Verdict {
+    if story.subject == Subject::Server {
+        return super::http_server::refuses_other_version(story);
+    }
     heads(
         story,
         |message| is_modern_call(story, message),
@@ -268,6 +273,9 @@ pub(super) fn encodes_name(story: &Story<'_>) -> Verdict {
 
 /// HTTP-16b, the client's half.
 pub(super) fn keeps_case(story: &Story<'_>) -> Verdict {
+    if story.subject == Subject::Server {
+        return super::http_server::minds_case(story);
+    }
     heads(
         story,
         |message| is_modern_call(story, message),
@@ -336,9 +344,4 @@ pub(super) fn asks_anew(story: &Story<'_>) -> Verdict {
 pub(super) fn names_modern(story: &Story<'_>, head: Head<'_>) -> bool {
     let version = head.only(VERSION).and_then(|value| std::str::from_utf8(value).ok());
     version.is_some_and(|version| story.era(version) == Some(Era::Modern))
-}
-
-/// The value is a string in the body.
-pub(super) fn has_version(story: &Story<'_>, message: &Message) -> bool {
-    story.is(message.version, Type::String)
 }

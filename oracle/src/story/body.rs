@@ -54,7 +54,9 @@ impl Buffers {
             (exchange.request_head, exchange.asked, exchange.asked_us) = (seq, seq, t_us);
             exchange.is_post = head.verb() == b"POST";
             exchange.is_get = head.verb() == b"GET";
-            if self.endpoint == NONE && exchange.is_post {
+            // The older transport asks for its stream before it posts, and elsewhere.
+            let streams = exchange.is_get && head.lists("accept", "text/event-stream");
+            if self.endpoint == NONE && (exchange.is_post || streams) {
                 self.endpoint = seq;
             }
             let first = run.get(self.endpoint).map(|event| run.bytes(event));

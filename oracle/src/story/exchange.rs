@@ -26,7 +26,7 @@ pub(crate) struct Exchange {
     /// It is a POST; it is a GET.
     pub(crate) is_post: bool,
     pub(crate) is_get: bool,
-    /// Its target is that of the run's first POST.
+    /// Its target is that of the run's first POST, or of a GET for a stream before it.
     pub(crate) at_endpoint: bool,
     /// The place of the first message of the request's body, and of the answer's.
     pub(crate) message: u32,

@@ -53,7 +53,7 @@ pub(crate) struct Buffers {
     exchanges: Vec<Exchange>,
     /// Of each exchange: its request is modern by its body.
     modern: Vec<bool>,
-    /// The event that has the head of the first POST.
+    /// The event that has the head of the first POST, or of a GET for a stream before it.
     endpoint: u32,
     http: bool,
     ends: Ends,
@@ -194,17 +194,6 @@ impl<'a> Story<'a> {
     /// The exchange of a message.
     pub(crate) fn exchange(&self, message: &Message) -> Option<&'a Exchange> {
         self.told.exchanges.get(message.exchange as usize)
-    }
-
-    /// The message of a request, of whatever shape.
-    pub(crate) fn posted(&self, exchange: &Exchange) -> Option<&'a Message> {
-        self.message(exchange.message)
-    }
-
-    /// The messages that came in answer to an exchange.
-    pub(crate) fn replies(&self, exchange: &Exchange) -> impl Iterator<Item = &'a Message> + use<'a> {
-        let place = self.posted(exchange).or(self.message(exchange.reply)).map_or(NONE, |one| one.exchange);
-        self.from(Side::Server).filter(move |message| message.exchange == place)
     }
 
     pub(crate) fn request_head(&self, exchange: &Exchange) -> Head<'a> {

@@ -146,7 +146,8 @@ impl Wire {
 
 fn is_header(part: &str) -> bool {
     let name = part.trim_start_matches(['-', '+']).split(':').next().unwrap_or_default();
-    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
+    let is_one = part.starts_with('-') || part.contains(": ");
+    is_one && !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
 }
 
 fn change(headers: &mut Headers, changes: &[&str]) {
