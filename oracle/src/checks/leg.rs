@@ -353,7 +353,8 @@ pub(super) fn no_id_twice(story: &Story<'_>) -> Verdict {
     let in_session = |message: &&Message| {
         message.is_request()
             && (matches!(message.phase, Phase::Shaken | Phase::Session)
-                || story.answer_of(message).is_some_and(|answer| answer.answer == Answer::Handshake))
+                || message.from == Side::Client
+                    && story.answer_of(message).is_some_and(|answer| answer.answer == Answer::Handshake))
     };
     let mut kept = NONE;
     for request in story.own().filter(in_session) {

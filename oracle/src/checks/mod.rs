@@ -1,6 +1,8 @@
 //! The checks: one small function a row, grouped by series. Each reads the story and says one verdict.
 
 mod amb;
+mod amb_http;
+mod amb_server;
 mod base;
 mod cache;
 mod canc;
@@ -180,12 +182,25 @@ checks! {
     "AMB-02" Client amb::odd_success, about ODD_SUCCESS;
     "AMB-03" Client amb::odd_unsupported, about ODD_UNSUPPORTED;
     "AMB-05" Client amb::probe_exit, about GONE;
+    "AMB-08" Client amb_http::odd_status, about HTTP;
+    "AMB-09" Client amb_http::silence, about HTTP;
     "AMB-11" Client amb::after_modern_error, about MODERN_ERROR OTHER_ERROR;
+    "AMB-14" Server amb_server::check_order, about HTTP;
     "AMB-17" Client amb::legacy_meta, about HANDSHAKE;
+    "AMB-19" Server amb_server::missing_header, about HTTP;
+    "AMB-20" Both amb_http::notification_headers, about HTTP;
     "AMB-21" Client amb::late_discover, about INITIALIZE;
+    "AMB-25" Server amb_server::notification_version, about HTTP;
     "AMB-27" Client amb::uncorrelated_error, about ERROR;
+    "AMB-28" Client amb_http::method_not_found, about HTTP;
     "AMB-29" Client amb::missing_result_type, about UNTYPED;
     "AMB-32" Client amb::early_request, about SERVER_REQUEST;
+    "AMB-33" Client amb_http::step_down, about HTTP;
+    "AMB-34" Server amb_server::refusal_body, about HTTP;
+    "AMB-35" Server amb_server::error_status, about HTTP;
+    "AMB-36" Both amb_http::initialize_header, about HTTP;
+    "AMB-38" Both amb_http::odd_headers, about HTTP;
+    "AMB-40" Server amb_server::default_origin, about HTTP;
 }
 
 /// A request by which the client claims the modern era: the probe, one with modern keys, one after modern evidence, and

@@ -62,7 +62,7 @@ fn may_come_first(story: &Story<'_>, request: &Message, code: i64) -> bool {
 
 /// The server lists versions of the modern era in this run, and this one never. A legacy server may list its own when it
 /// refuses `initialize` (AMB-31), and owes nothing to the modern era.
-fn is_unlisted(story: &Story<'_>, version: &str) -> bool {
+pub(super) fn is_unlisted(story: &Story<'_>, version: &str) -> bool {
     let (tree, _) = story.tree();
     let mut listed = false;
     for (answer, request) in story.answers().filter(|(answer, _)| answer.has_list(tree)) {

@@ -196,6 +196,12 @@ impl<'a> Story<'a> {
         self.told.exchanges.get(message.exchange as usize)
     }
 
+    /// The messages that came in answer to a POST that had one.
+    pub(crate) fn replies(&self, exchange: &Exchange) -> impl Iterator<Item = &'a Message> + use<'a> {
+        let place = self.message(exchange.message).map_or(NONE, |posted| posted.exchange);
+        self.from(Side::Server).filter(move |message| message.exchange == place)
+    }
+
     pub(crate) fn request_head(&self, exchange: &Exchange) -> Head<'a> {
         Head(self.run.get(exchange.request_head).map_or(&[], |event| self.run.bytes(event)))
     }
