@@ -148,7 +148,7 @@ fn session_of<'a>(story: &Story<'a>, answer: &'a Message) -> Option<(&'a [u8], u
         .filter(|exchange| story.request_head(exchange).only(SESSION) == Some(id))
         .filter_map(|exchange| match exchange.status {
             404 if exchange.is_post && !is_unknown_method(story, exchange) => Some(exchange.head_received),
-            _ if story.request_head(exchange).verb() == b"DELETE" => Some(exchange.asked),
+            200..=299 if story.request_head(exchange).verb() == b"DELETE" => Some(exchange.head_received),
             _ => None,
         })
         .min();

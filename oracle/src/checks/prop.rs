@@ -57,7 +57,29 @@ pub(super) fn retry(story: &Story<'_>) -> Verdict {
         }
         kept = request.sent;
     }
-    Verdict::kept(kept, "no request")
+    reconnects(story).unwrap_or_else(|| Verdict::kept(kept, "no request"))
+}
+
+/// A client that asks for the stream by GET again and again, each time as soon as the last one has failed or ended.
+fn reconnects(story: &Story<'_>) -> Option<Verdict> {
+    const TIMES: usize = 20;
+    const AT_ONCE_US: u64 = 500_000;
+    let (mut times, mut over_us) = (0, None);
+    for exchange in story.exchanges().filter(|exchange| exchange.is_get) {
+        let at_once = over_us.is_some_and(|over_us: u64| {
+            exchange.asked_us >= over_us && exchange.asked_us < over_us.saturating_add(AT_ONCE_US)
+        });
+        times = if at_once { times + 1 } else { 0 };
+        over_us = exchange.over_us().filter(|_| !exchange.says_when);
+        if times >= TIMES {
+            return Some(Verdict::broken(
+                exchange.asked,
+                &[exchange.asked],
+                "it asks by GET again at once, for ever",
+            ));
+        }
+    }
+    None
 }
 
 /// How often the server had refused the version that this request names.

@@ -3,7 +3,7 @@
 use mcp_parley_trace::{Channel, Event, Recording};
 
 use super::exchange::{Body, Exchange, Head, Part, is_write, part};
-use super::message::{NONE, Shape, Side};
+use super::message::{NONE, Side};
 use super::{Buffers, Moment, What};
 
 impl Buffers {
@@ -152,6 +152,11 @@ impl Buffers {
                 }
                 stream.fill += len as u32 + 1;
             }
+            b"retry" => {
+                if let Some(exchange) = self.exchanges.get_mut(index / 2) {
+                    exchange.says_when = true;
+                }
+            }
             b"event" => stream.foreign = !value.is_empty() && value != b"message",
             _ => {}
         }
@@ -202,10 +207,9 @@ impl Exchange {
         }
     }
 
-    /// What a body of this exchange is, that was read as `shape`: the page of an error that says nothing of JSON-RPC is no
-    /// message (AMB-34).
-    pub(super) fn shape(&self, body: Body, shape: Shape, says_jsonrpc: bool) -> Shape {
-        let refusal = self.status != 200 && !says_jsonrpc;
-        if body == Body::Text || refusal { Shape::Text } else { shape }
+    /// The body of its answer is no message: it is of another media type, or the page of an error that says nothing of JSON-RPC
+    /// (AMB-34).
+    pub(super) fn holds_text(&self, body: Body, says_jsonrpc: bool) -> bool {
+        body == Body::Text || !says_jsonrpc && (self.status != 200 || !self.at_endpoint)
     }
 }

@@ -35,6 +35,8 @@ pub(crate) struct Exchange {
     pub(crate) answer_len: u32,
     /// What the answer's body is.
     pub(crate) body: Body,
+    /// Its event stream says after which time to come back.
+    pub(crate) says_when: bool,
     /// The client closed it before it was complete.
     pub(crate) closed: Option<(u32, u64)>,
     /// It broke, and not by the client's doing.
@@ -74,6 +76,7 @@ impl Exchange {
         reply: NONE,
         answer_len: 0,
         body: Body::Text,
+        says_when: false,
         closed: None,
         gone: None,
     };
@@ -100,6 +103,12 @@ impl Exchange {
     /// It broke before it was complete, and the client had not closed it.
     pub(crate) fn broke(&self) -> Option<(u32, u64)> {
         self.gone.filter(|(gone, _)| self.closed.is_none_or(|(closed, _)| closed > *gone))
+    }
+
+    /// When it was over for the client, whichever way.
+    pub(crate) fn over_us(&self) -> Option<u64> {
+        let whole = Some(self.complete_us).filter(|_| self.complete != NONE);
+        whole.or(self.gone.map(|(_, t_us)| t_us)).or(self.closed.map(|(_, t_us)| t_us))
     }
 
     /// A client goes by the body of an answer with this status, beyond doubt: that of a success, and that of a refusal

@@ -25,7 +25,7 @@ pub(crate) fn breaks(text: &str, expected: &[&str]) {
 }
 
 #[track_caller]
-fn contests(text: &str, id: &str, observed: &str) {
+pub(crate) fn contests(text: &str, id: &str, observed: &str) {
     for view in [View::Both, View::CounterpartOnly] {
         let verdicts = judged(text, view);
         let verdict = verdicts.get(id).expect("a check");

@@ -6,7 +6,7 @@
 //!   neither) requests without modern keys carry these two.
 //! * `S> BODY` answers the newest exchange with 200 and JSON, `S> 400 | content-type: text/html | BODY` as it says (without a body
 //!   if there is none), and `S2> …` answers exchange 2. `S> sse` begins an event stream, `S> data BODY` sends an event on it, `S>
-//!   raw TEXT` other text (`⏎` for a newline), `S> end` ends it. `S> head 400 | …` sends a head and nothing more.
+//!   raw TEXT` other text (`⏎` for a newline, `␍` for a carriage return), `S> end` ends it. `S> head 400 | …` sends a head and nothing more.
 //! * `-- reset`, `-- server closes`, `-- refused` and `-- close` (by the client) end the newest exchange, or the one they name.
 
 use mcp_parley_trace::{Channel, Kind, Node};
@@ -190,9 +190,12 @@ fn answer(tape: &mut Tape, channel: Channel, words: &str) -> Option<u32> {
             let event = sse(format!("event: message\ndata: {}\n\n", expand(rest)));
             step(tape, ends, channel, &[(Kind::Write, Kind::Read, event)])
         }
-        "raw" => {
-            step(tape, ends, channel, &[(Kind::Write, Kind::Read, sse(expand(rest).replace('⏎', "\n")))])
-        }
+        "raw" => step(
+            tape,
+            ends,
+            channel,
+            &[(Kind::Write, Kind::Read, sse(expand(rest).replace('⏎', "\n").replace('␍', "\r")))],
+        ),
         "end" => step(tape, ends, channel, &[(Kind::WriteEnd, Kind::ReadEnd, Vec::new())]),
         _ => {
             let (only_head, words) = words.strip_prefix("head ").map_or((false, words), |rest| (true, rest));

@@ -6,6 +6,7 @@
 )]
 
 mod careful;
+mod careful_http;
 mod files;
 mod http;
 mod properties;
