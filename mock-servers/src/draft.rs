@@ -54,6 +54,16 @@ impl Draft {
         self.text("profile")
     }
 
+    /// True if it can be played over stdio.
+    pub fn is_for_stdio(&self) -> bool {
+        self.resolve(&[]).is_ok_and(|persona| persona.refuses_stdio().is_none())
+    }
+
+    /// True if it can be played over HTTP.
+    pub fn is_for_http(&self) -> bool {
+        self.resolve(&[]).is_ok_and(|persona| persona.refuses_http().is_none())
+    }
+
     /// The reports and requirements that it is for.
     pub fn source(&self) -> Vec<&str> {
         self.tree

@@ -56,6 +56,6 @@ pub use persona::{
     Quirk, RenameAct, RetypeAct, Selector, SetAct, ValueKind, ValueSelector,
 };
 pub use played::{Played, PlayedError};
-pub use site::{ResponseHead, Site, SiteInput, SiteOutput};
+pub use site::{BodyFraming, ResponseHead, Site, SiteInput, SiteOutput, reason};
 pub use text::Text;
 pub use wire::{LineEnd, Wire};

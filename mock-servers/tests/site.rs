@@ -1,5 +1,7 @@
 //! Personas played as HTTP servers: what each word of a file does to an answer.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests may be blunt")]
+
 use std::sync::Arc;
 
 use mcp_parley_mock_servers::{Persona, Played, Site, SiteInput, SiteOutput};

@@ -4,7 +4,7 @@
 //! - [`envelope`] and [`json`]: one JSON-RPC message, every malformed shape a named [`issue`] with its byte offset.
 //! - [`classify`]: what one answer to `server/discover` says, and which version follows from it.
 //! - [`client`]: the client's negotiation machine. [`gate`]: the server's side.
-//! - [`http`] and [`headers`]: what an HTTP exchange is made of, and the values that its headers carry.
+//! - [`http`], [`headers`] and [`sse`]: what an HTTP exchange is made of, the values of its headers, and event streams.
 //! - [`policy`](client::ClientPolicy): what a host may legally choose. `deviations`: what breaks a rule on purpose.
 //!
 //! Nothing here reads a clock, allocates without bound, or panics on any input. The caller hands in what happened, with the time, and

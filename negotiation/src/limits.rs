@@ -18,6 +18,13 @@ pub struct Limits {
 impl Limits {
     /// The most that [`Limits::depth`] can be: the reader keeps one bit a level.
     pub const MAX_DEPTH: usize = 1024;
+    /// The longest session id that a client sends back over HTTP (LEG-20), in bytes.
+    pub const SESSION_ID_BYTES: usize = 8 << 10;
+    /// How many exchanges a client has open over HTTP beside the one whose answer it waits for.
+    pub const ASIDES: usize = 16;
+    /// How long a client lets an event stream stay open after its response (HTTP-22), and waits for the end of its session
+    /// (LEG-22), in microseconds.
+    pub const LINGER_US: u64 = 1_000_000;
     /// 4 MiB, 128 levels, 1 KiB, 64 messages.
     pub const DEFAULT: Self = Self { message_bytes: 4 << 20, depth: 128, id_bytes: 1024, batch: 64 };
 }

@@ -1,6 +1,6 @@
 //! PROP-SAME: two runs whose inputs differ in nothing that has meaning must have the same outcome.
 
-use mcp_parley_trace::{Declared, Event, Kind, Node, Outcome, Recording, Subject};
+use mcp_parley_trace::{Declared, Event, Kind, Node, Outcome, Recording, Subject, Transport};
 
 use crate::json::{At, Tree, Type};
 use crate::story::{Buffers, Message, Story, What};
@@ -10,8 +10,8 @@ use crate::verdict::Verdict;
 /// the same outcome. Chunking, blanks and the order of members do not count. The defect's event numbers are those of `b`.
 pub fn compare(a: &Recording, b: &Recording, declared: &Declared, subject: Subject) -> Verdict {
     let (mut first, mut second) = (Buffers::default(), Buffers::default());
-    first.fill(a);
-    second.fill(b);
+    first.fill(a, Transport::Stdio);
+    second.fill(b, Transport::Stdio);
     let (one, two) = (Story::new(a, declared, subject, &first), Story::new(b, declared, subject, &second));
     let (mut left, mut right) = (one.own(), two.own());
     let mut last = 0;

@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use mcp_parley_trace::{Declared, Kind, Outcome, Recording, Subject, Transport};
 
-use crate::catalogue::Role;
+use crate::catalogue::{self, Role};
 use crate::checks::{CHECKS, Check};
-use crate::story::{Answer, Buffers, Message, NONE, Phase, Shape, Side, Story, What};
+use crate::story::{Answer, Buffers, Exchange, Message, NONE, Phase, Shape, Side, Story, What};
 use crate::verdict::{Offence, Verdict, Verdicts};
 
 /// A judge and its memory. One a thread; it keeps nothing of a run but the verdicts of the last one.
@@ -22,8 +22,8 @@ impl Judge {
         Self::default()
     }
 
-    /// Judges one run. Only the subject is judged; what its counterpart did is the condition. Over HTTP, and of a
-    /// proxy, nothing is judged yet: every verdict is *not applicable* and says so.
+    /// Judges one run. Only the subject is judged; what its counterpart did is the condition. Of a proxy nothing is judged
+    /// yet: every verdict is *not applicable* and says so.
     pub fn judge(
         &mut self,
         recording: &Recording,
@@ -33,23 +33,23 @@ impl Judge {
     ) -> &Verdicts {
         let verdicts = &mut self.verdicts;
         verdicts.offences.clear();
-        let unjudged = match (subject, transport) {
-            (Subject::Proxy, _) => Some("a proxy is not judged yet"),
-            (_, Transport::Http) => Some("HTTP is not judged yet"),
-            (Subject::Client | Subject::Server, Transport::Stdio) => None,
-        };
-        if let Some(why) = unjudged {
-            verdicts.begin(subject, why);
+        if subject == Subject::Proxy {
+            verdicts.begin(subject, transport, |_| "a proxy is not judged yet");
             return verdicts;
         }
-        // What binds the other side is the same in every run with this subject.
-        if verdicts.subject != subject || verdicts.unjudged != OTHER_SIDE {
-            verdicts.begin(subject, OTHER_SIDE);
+        // What binds the other side, or holds over the other transport, is the same in every run with this subject.
+        if verdicts.begun != Some((subject, transport)) {
+            let why =
+                |check: &Check| if binds(check.subject, subject) { OTHER_TRANSPORT } else { OTHER_SIDE };
+            verdicts.begin(subject, transport, why);
         }
-        self.told.fill(recording);
+        self.told.fill(recording, transport);
         let story = Story::new(recording, declared, subject, &self.told);
-        let own = |(_, check): &(usize, &Check)| binds(check.subject, subject);
-        for (place, check) in CHECKS.iter().enumerate().filter(own) {
+        let holds = check_transports();
+        let own = |((_, check), holds): &((usize, &Check), &Transports)| {
+            binds(check.subject, subject) && holds.over(transport)
+        };
+        for ((place, check), _) in CHECKS.iter().enumerate().zip(holds).filter(own) {
             let verdict = if story.facts.has_any(check.about) {
                 run(check, &story)
             } else {
@@ -77,7 +77,37 @@ impl Judge {
 }
 
 const OTHER_SIDE: &str = "it binds the other side";
+const OTHER_TRANSPORT: &str = "it is about another transport";
 const NOTHING: &str = "the run has nothing that it is about";
+
+/// Over which transports a check's row holds.
+#[derive(Clone, Copy)]
+struct Transports {
+    stdio: bool,
+    http: bool,
+}
+
+impl Transports {
+    fn over(self, transport: Transport) -> bool {
+        match transport {
+            Transport::Stdio => self.stdio,
+            Transport::Http => self.http,
+        }
+    }
+}
+
+/// The transports of each check, in the order of [`CHECKS`]. A property holds over both, but that of the standard streams.
+fn check_transports() -> &'static [Transports] {
+    static TRANSPORTS: std::sync::OnceLock<Vec<Transports>> = std::sync::OnceLock::new();
+    let of = |check: &Check| {
+        let row = catalogue::requirement(check.id).map(|row| &row.transports);
+        let row = row.or_else(|| catalogue::contested_row(check.id).map(|row| &row.transports));
+        let has =
+            |one| row.map_or(one == Transport::Stdio || check.id != "PROP-STDOUT", |all| all.contains(&one));
+        Transports { stdio: has(Transport::Stdio), http: has(Transport::Http) }
+    };
+    TRANSPORTS.get_or_init(|| CHECKS.iter().map(of).collect())
+}
 
 fn binds(role: Role, subject: Subject) -> bool {
     match role {
@@ -122,6 +152,7 @@ fn message_kind(story: &Story<'_>, message: &Message) -> Cow<'static, str> {
         Shape::Batch => Cow::Borrowed("batch"),
         Shape::NotJson | Shape::Unfinished => Cow::Borrowed("line that is no JSON"),
         Shape::NotMessage | Shape::Neither => Cow::Borrowed("JSON that is no message"),
+        Shape::Text => Cow::Borrowed("body that is no message"),
         Shape::Partial | Shape::Unread => Cow::Borrowed("unread line"),
     }
 }
@@ -131,6 +162,9 @@ fn event_kind(story: &Story<'_>, seq: u32) -> &'static str {
         What::Life(event) if moment.seq == seq => Some(event.kind),
         _ => None,
     });
+    if let Some(what) = story.exchanges().find_map(|exchange| exchange_part(exchange, seq)) {
+        return what;
+    }
     match kind {
         Some(Kind::Settled(_)) => "report of settling",
         Some(Kind::Failed) => "report of failure",
@@ -139,9 +173,18 @@ fn event_kind(story: &Story<'_>, seq: u32) -> &'static str {
         Some(Kind::Exit(_)) => "exit",
         Some(Kind::Signal(_)) => "signal",
         Some(Kind::Close | Kind::Eof) => "end of a stream",
+        Some(Kind::Reset) => "reset of a connection",
         Some(Kind::Stuck) => "standstill",
         Some(Kind::End(_)) => "end of the run",
         _ => "event",
+    }
+}
+
+fn exchange_part(exchange: &Exchange, seq: u32) -> Option<&'static str> {
+    match seq {
+        _ if exchange.request_head == seq || exchange.asked == seq => Some("HTTP request"),
+        _ if exchange.answer_head == seq || exchange.answered == seq => Some("HTTP answer"),
+        _ => None,
     }
 }
 

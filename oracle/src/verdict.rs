@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 
 use arrayvec::ArrayVec;
-use mcp_parley_trace::{Outcome, Ruling, Subject};
+use mcp_parley_trace::{Outcome, Ruling, Subject, Transport};
 
 use crate::catalogue::{self, Severity};
-use crate::checks::CHECKS;
+use crate::checks::{CHECKS, Check};
 use crate::story::{Message, NONE};
 
 /// At most this many events are named as evidence.
@@ -106,8 +106,8 @@ pub(crate) struct Offence {
 #[derive(Clone, Debug)]
 pub struct Verdicts {
     pub(crate) subject: Subject,
-    /// Why the checks that were not run do not apply.
-    pub(crate) unjudged: &'static str,
+    /// For which runs `list` says why the checks that are not made do not apply.
+    pub(crate) begun: Option<(Subject, Transport)>,
     /// In the order of [`CHECKS`].
     pub(crate) list: Vec<Verdict>,
     pub(crate) offences: Vec<Offence>,
@@ -140,16 +140,22 @@ pub struct Finding {
 
 impl Default for Verdicts {
     fn default() -> Self {
-        Self { subject: Subject::Client, unjudged: "", list: Vec::new(), offences: Vec::new() }
+        Self { subject: Subject::Client, begun: None, list: Vec::new(), offences: Vec::new() }
     }
 }
 
 impl Verdicts {
-    /// No check applies so far, for this reason.
-    pub(crate) fn begin(&mut self, subject: Subject, why: &'static str) {
-        (self.subject, self.unjudged) = (subject, why);
+    /// No check applies so far, for these reasons.
+    pub(crate) fn begin(
+        &mut self,
+        subject: Subject,
+        transport: Transport,
+        why: impl Fn(&Check) -> &'static str,
+    ) {
+        self.subject = subject;
+        self.begun = Some((subject, transport)).filter(|_| subject != Subject::Proxy);
         self.list.clear();
-        self.list.extend(CHECKS.iter().map(|_| Verdict::not_applicable(why)));
+        self.list.extend(CHECKS.iter().map(|check| Verdict::not_applicable(why(check))));
     }
 
     /// Each check's id and verdict, in the order of the checks, those not applicable included.

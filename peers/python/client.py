@@ -56,8 +56,12 @@ def read_options() -> argparse.Namespace:
     parser.add_argument("--mode", default="auto", help="auto, legacy, modern or pin:VERSION")
     parser.add_argument("--probe-timeout-ms", type=positive, default=PROBE_TIMEOUT_MS)
     parser.add_argument("--timeout-ms", type=positive, default=TIMEOUT_MS)
-    parser.add_argument("server", nargs="+", help="the server's command, after --")
-    return parser.parse_args()
+    parser.add_argument("--url", help="the server's URL")
+    parser.add_argument("server", nargs="*", help="the server's command, after --")
+    options = parser.parse_args()
+    if (options.url is None) == (not options.server):
+        parser.error("say which server: --url URL, or a command after --")
+    return options
 
 
 def positive(text: str) -> int:
@@ -91,7 +95,7 @@ def choose_connection(options: argparse.Namespace):
     # The SDK has no option for it: the probe's time-out is a constant of this module, read at each probe.
     mcp.client.session.DISCOVER_TIMEOUT_SECONDS = options.probe_timeout_ms / 1000
 
-    server = StdioServerParameters(command=options.server[0], args=options.server[1:])
+    server = options.url or StdioServerParameters(command=options.server[0], args=options.server[1:])
     settings = {
         "client_info": Implementation(name="mcp-parley-driver", version="0"),
         "read_timeout_seconds": REQUEST_TIMEOUT_MS / 1000,
@@ -110,8 +114,9 @@ async def discover_only(server, settings):
     """Probe and never fall back. `Client` has no such mode, the session underneath it has."""
     from mcp.client.session import ClientSession
     from mcp.client.stdio import stdio_client
+    from mcp.client.streamable_http import streamable_http_client
 
-    async with stdio_client(server) as streams:
+    async with streamable_http_client(server) if isinstance(server, str) else stdio_client(server) as streams:
         async with ClientSession(*streams, **settings) as session:
             await session.discover()
             yield session

@@ -46,18 +46,23 @@ function readOptions() {
             options: {
                 mode: { type: 'string', default: 'auto' },
                 'probe-timeout-ms': { type: 'string', default: String(PROBE_TIMEOUT_MS) },
-                'timeout-ms': { type: 'string', default: String(TIMEOUT_MS) }
+                'timeout-ms': { type: 'string', default: String(TIMEOUT_MS) },
+                url: { type: 'string' }
             }
         });
     } catch (error) {
         giveUp(EXIT_USAGE, error.message);
     }
     const { values, positionals } = parsed;
-    if (positionals.length === 0) giveUp(EXIT_USAGE, 'no server command after --');
+    if ((values.url === undefined) === (positionals.length === 0)) {
+        giveUp(EXIT_USAGE, 'say which server: --url URL, or a command after --');
+    }
+    if (values.url !== undefined && !URL.canParse(values.url)) giveUp(EXIT_USAGE, `--url needs a URL, not ${values.url}`);
     return {
         mode: values.mode,
         probeTimeoutMs: number('probe-timeout-ms', values['probe-timeout-ms']),
         timeoutMs: number('timeout-ms', values['timeout-ms']),
+        url: values.url,
         server: positionals
     };
 }
@@ -149,19 +154,21 @@ function installedSdk() {
 }
 
 /** Worker thread: everything that touches the SDK. */
-async function drive({ mode, probeTimeoutMs, server }) {
+async function drive({ mode, probeTimeoutMs, url, server }) {
     const post = message => parentPort.postMessage(message);
     // A promise that nothing can settle any more must look like the hang it is, not like an exit.
     setInterval(() => {}, 1 << 30);
     reportChildren(post);
-    const { Client, SUPPORTED_PROTOCOL_VERSIONS } = await import(SDK);
+    const { Client, StreamableHTTPClientTransport, SUPPORTED_PROTOCOL_VERSIONS } = await import(SDK);
     // Not a subclass: for subclasses the SDK probes in place instead of on a second process.
     const { StdioClientTransport } = await import(`${SDK}/stdio`);
 
     const negotiation = clientOptions(mode, probeTimeoutMs, SUPPORTED_PROTOCOL_VERSIONS);
     if (negotiation === undefined) return post({ unsupported: `this SDK has no mode ${mode}` });
     const client = new Client({ name: 'mcp-parley-driver', version: '0' }, negotiation);
-    const transport = new StdioClientTransport({ command: server[0], args: server.slice(1) });
+    const transport = url
+        ? new StreamableHTTPClientTransport(new URL(url))
+        : new StdioClientTransport({ command: server[0], args: server.slice(1) });
     try {
         await client.connect(transport, { timeout: REQUEST_TIMEOUT_MS });
         post({

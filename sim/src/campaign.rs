@@ -8,9 +8,9 @@ use std::sync::{Arc, Mutex};
 
 use mcp_parley_negotiation::client::{State, States};
 use mcp_parley_oracle::{Finding, Judge, Severity};
-use mcp_parley_trace::{CampaignHash, Kind, Outcome, RunHash, Transport};
+use mcp_parley_trace::{CampaignHash, Kind, Outcome, RunHash};
 
-use crate::chooser::{Chooser as _, Seeded, Site};
+use crate::chooser::Seeded;
 use crate::draw::{Drawer, Setup};
 use crate::replay::hash_of;
 use crate::world::World;
@@ -159,23 +159,15 @@ impl Campaign {
         let next = || todo.lock().ok()?.recv().ok();
         while let Some(start) = next() {
             let end = start.saturating_add(BLOCK).min(self.seeds.end);
-            let mut block: Vec<Ran> =
-                self.by_persona(start..end).into_iter().map(|seed| bench.run(seed)).collect();
+            // Runs share nothing, so their order is nobody's business.
+            let mut seeds: Vec<u64> = (start..end).collect();
+            seeds.sort_by_cached_key(|seed| bench.drawer.place(&mut Seeded::new(*seed)));
+            let mut block: Vec<Ran> = seeds.into_iter().map(|seed| bench.run(seed)).collect();
             block.sort_unstable_by_key(|ran| ran.seed);
             if sender.send((start, block)).is_err() {
                 return;
             }
         }
-    }
-}
-
-impl Campaign {
-    /// These seeds, those of one persona together. Runs share nothing, so their order is nobody's business.
-    fn by_persona(&self, seeds: Range<u64>) -> Vec<u64> {
-        let servers = u32::try_from(self.setup.servers.len()).unwrap_or(u32::MAX);
-        let mut seeds: Vec<u64> = seeds.collect();
-        seeds.sort_by_cached_key(|seed| Seeded::new(*seed).choose(Site::Persona, servers));
-        seeds
     }
 }
 
@@ -220,7 +212,7 @@ impl Bench {
         };
         self.world.run(&case, chooser);
         let recording = &self.world.recording;
-        let verdicts = self.judge.judge(recording, &case.declared, case.subject, Transport::Stdio);
+        let verdicts = self.judge.judge(recording, &case.declared, case.subject, case.transport);
         let hash = hash_of(&mut self.hash, recording, verdicts.iter());
         let contested = verdicts.iter().filter(|(_, verdict)| verdict.outcome == Outcome::Contested);
         let end = recording.events().iter().rev().find_map(|event| match event.kind {

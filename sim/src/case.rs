@@ -7,7 +7,7 @@ use mcp_parley_mock_servers::{Persona, Played};
 use mcp_parley_negotiation::client::{ClientDeviations, ClientPolicy, Mode};
 use mcp_parley_negotiation::gate::GateDeviations;
 use mcp_parley_negotiation::version::ProtocolVersion;
-use mcp_parley_trace::{Declared, Mode as DeclaredMode, Subject};
+use mcp_parley_trace::{Declared, Mode as DeclaredMode, Subject, Transport};
 use serde::{Deserialize, Serialize};
 
 /// The client of a run.
@@ -47,6 +47,8 @@ struct WrittenServer {
 pub struct Case {
     /// Who is judged.
     pub subject: Subject,
+    /// How the two are connected.
+    pub transport: Transport,
     /// The client.
     pub client: ClientSide,
     /// What the client says of itself: see [`ClientSide::declared`].
@@ -74,6 +76,7 @@ impl Case {
     /// What in the header is not what this version writes.
     pub fn from_values(
         subject: Subject,
+        transport: Transport,
         client: serde_json::Value,
         server: serde_json::Value,
     ) -> Result<Self, String> {
@@ -84,7 +87,7 @@ impl Case {
         let client: ClientSide = client;
         let declared = Arc::new(client.declared());
         let server = ServerSide { played, deviations: written.deviations };
-        Ok(Self { subject, client, declared, server })
+        Ok(Self { subject, transport, client, declared, server })
     }
 }
 

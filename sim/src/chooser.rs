@@ -36,11 +36,17 @@ pub enum Site {
     Start,
     /// How long the user waits before closing.
     Linger,
+    /// Over which transport, where a campaign has both.
+    Transport,
+    /// What a hop does to the head of an HTTP message.
+    Hop,
+    /// Whether a hop sends an HTTP request twice.
+    Twice,
 }
 
 impl Site {
     /// All sites.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 17] = [
         Self::Persona,
         Self::OpenValue,
         Self::Opening,
@@ -55,6 +61,9 @@ impl Site {
         Self::Death,
         Self::Start,
         Self::Linger,
+        Self::Transport,
+        Self::Hop,
+        Self::Twice,
     ];
 
     /// Its name in decision logs. Streams are seeded by the name: it must not change.
@@ -74,6 +83,9 @@ impl Site {
             Self::Death => "death",
             Self::Start => "start",
             Self::Linger => "linger",
+            Self::Transport => "transport",
+            Self::Hop => "hop",
+            Self::Twice => "twice",
         }
     }
 }

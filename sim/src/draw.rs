@@ -9,13 +9,14 @@ use std::sync::Arc;
 use mcp_parley_mock_clients::Opening;
 use mcp_parley_mock_servers::{Draft, Played, personas};
 use mcp_parley_negotiation::client::{
-    AfterModernError, BadHint, BrokenEnvelope, CancelProbe, ClientDeviations, ClientPolicy, EarlyRequest,
-    InitializeRefused, InvalidParams, LateDiscover, LegacyMeta, MissingResultType, Mode, Noise,
-    OddUnsupported, OtherSuccess, ProbeExit, UncorrelatedError,
+    AfterModernError, BadHint, BrokenConnection, BrokenEnvelope, CancelProbe, ClientDeviations, ClientPolicy,
+    EarlyRequest, EndSession, HttpSilence, HttpSse, InitializeRefused, InvalidParams, LateDiscover,
+    LegacyMeta, Listen, MethodNotFound, MissingResultType, Mode, NoAnswer, Noise, OddUnsupported,
+    OtherSuccess, ProbeExit, Redirect, ServerError, TooManyRequests, Unauthorized, UncorrelatedError,
 };
 use mcp_parley_negotiation::gate::GateDeviations;
 use mcp_parley_negotiation::version::{Era, LATEST_LEGACY, LATEST_MODERN, Preferences, ProtocolVersion};
-use mcp_parley_trace::{Declared, Subject};
+use mcp_parley_trace::{Declared, Subject, Transport};
 
 use crate::case::{Case, ClientSide, ServerSide};
 use crate::chooser::{Chooser, Site};
@@ -35,6 +36,8 @@ pub struct Setup {
     pub openings: Vec<Arc<Opening>>,
     /// The client's mode, if it is not drawn.
     pub mode: Option<Mode>,
+    /// The transport, if it is not drawn.
+    pub transport: Option<Transport>,
 }
 
 /// The reference client on trial, against every embedded persona.
@@ -47,6 +50,7 @@ impl Default for Setup {
             server: GateDeviations::default(),
             openings: Vec::new(),
             mode: None,
+            transport: None,
         }
     }
 }
@@ -55,6 +59,8 @@ impl Default for Setup {
 #[derive(Debug)]
 pub struct Drawer {
     setup: Arc<Setup>,
+    /// The places of the servers that can be played over stdio, and over HTTP.
+    playable: [Vec<u32>; 2],
     made: BTreeMap<(u32, Vec<u32>), Arc<Played>>,
     default_policy: Arc<ClientPolicy>,
     preferences: [Preferences; 4],
@@ -71,7 +77,12 @@ const HEAVY_ONE_IN: u32 = 256;
 impl Drawer {
     /// Draws from this setup.
     pub fn new(setup: Arc<Setup>) -> Self {
+        let places = |fits: fn(&Draft) -> bool| {
+            let fitting = (0..).zip(&setup.servers).filter(|(_, draft)| fits(draft));
+            fitting.map(|(at, _)| at).collect()
+        };
         Self {
+            playable: [places(Draft::is_for_stdio), places(Draft::is_for_http)],
             setup,
             made: BTreeMap::new(),
             default_policy: Arc::default(),
@@ -87,9 +98,11 @@ impl Drawer {
     /// A persona whose choice does not fit the schema: the file's fault, in one line.
     pub fn draw(&mut self, chooser: &mut impl Chooser) -> Result<(Case, u32), String> {
         let setup = Arc::clone(&self.setup);
-        let at = chooser.choose(Site::Persona, u32::try_from(setup.servers.len()).unwrap_or(u32::MAX));
+        let (transport, at) = self.place(chooser);
         let played = self.played(&setup, at, chooser)?;
-        let openings = u32::try_from(setup.openings.len()).unwrap_or(0);
+        // Odd clients of the simulator speak over pipes.
+        let openings = if transport == Transport::Stdio { setup.openings.len() } else { 0 };
+        let openings = u32::try_from(openings).unwrap_or(0);
         let opening = if openings == 0 { 0 } else { chooser.choose(Site::Opening, openings + 2) };
         let (client, declared) = match opening.checked_sub(2).and_then(|at| setup.openings.get(at as usize)) {
             Some(opening) => {
@@ -97,14 +110,32 @@ impl Drawer {
                 let declared = Arc::new(client.declared());
                 (client, declared)
             }
-            None => self.machine(&setup, chooser),
+            None => self.machine(&setup, transport, chooser),
         };
         let server = ServerSide { played, deviations: setup.server.clone() };
-        Ok((Case { subject: setup.subject, client, declared, server }, at))
+        Ok((Case { subject: setup.subject, transport, client, declared, server }, at))
+    }
+
+    /// The first decisions of a run: over which transport, and with which server, by its place in the setup.
+    pub(crate) fn place(&self, chooser: &mut impl Chooser) -> (Transport, u32) {
+        let [pipes, http] = &self.playable;
+        let transport = match self.setup.transport {
+            Some(transport) => transport,
+            None if http.is_empty() => Transport::Stdio,
+            None if pipes.is_empty() => Transport::Http,
+            // Over HTTP a run takes longer, and half of what can go wrong is the same.
+            None if chooser.choose(Site::Transport, 3) == 2 => Transport::Http,
+            None => Transport::Stdio,
+        };
+        let places = if transport == Transport::Stdio { pipes } else { http };
+        let at = chooser.choose(Site::Persona, u32::try_from(places.len()).unwrap_or(u32::MAX));
+        (transport, places.get(at as usize).copied().unwrap_or(u32::MAX))
     }
 
     fn played(&mut self, setup: &Setup, at: u32, chooser: &mut impl Chooser) -> Result<Arc<Played>, String> {
-        let Some(draft) = setup.servers.get(at as usize) else { return Err("no server to draw from".into()) };
+        let Some(draft) = setup.servers.get(at as usize) else {
+            return Err("no server to draw from that can be played over this transport".into());
+        };
         self.choices.clear();
         for point in draft.open_points() {
             self.choices.push(chooser.choose(Site::OpenValue, point.choices));
@@ -135,7 +166,12 @@ impl Drawer {
         Ok(played)
     }
 
-    fn machine(&mut self, setup: &Setup, chooser: &mut impl Chooser) -> (ClientSide, Arc<Declared>) {
+    fn machine(
+        &mut self,
+        setup: &Setup,
+        transport: Transport,
+        chooser: &mut impl Chooser,
+    ) -> (ClientSide, Arc<Declared>) {
         let (mode_choice, mode) = match &setup.mode {
             Some(mode) => (u32::MAX, mode.clone()),
             None => {
@@ -152,6 +188,9 @@ impl Drawer {
             let mut policy = ClientPolicy { mode, preferences: chosen, ..(*self.default_policy).clone() };
             if in_play {
                 vary(&mut policy, chooser);
+                if transport == Transport::Http {
+                    vary_http(&mut policy, chooser);
+                }
             }
             Arc::new(policy)
         };
@@ -212,6 +251,20 @@ fn vary(policy: &mut ClientPolicy, chooser: &mut impl Chooser) {
     policy.probe_timeout_us = [5_000_000, 1_000_000, 12_000_000][chooser.choose(Site::Policy, 3) as usize];
     policy.cached_era =
         [None, None, None, Some(Era::Legacy), Some(Era::Modern)][chooser.choose(Site::Policy, 5) as usize];
+}
+
+fn vary_http(policy: &mut ClientPolicy, chooser: &mut impl Chooser) {
+    policy.unauthorized = pick(Unauthorized::ALL, chooser);
+    policy.too_many_requests = pick(TooManyRequests::ALL, chooser);
+    policy.server_error = pick(ServerError::ALL, chooser);
+    policy.redirect = pick(Redirect::ALL, chooser);
+    policy.no_answer = pick(NoAnswer::ALL, chooser);
+    policy.broken_connection = pick(BrokenConnection::ALL, chooser);
+    policy.http_silence = pick(HttpSilence::ALL, chooser);
+    policy.method_not_found = pick(MethodNotFound::ALL, chooser);
+    policy.http_sse = pick(HttpSse::ALL, chooser);
+    policy.end_session = pick(EndSession::ALL, chooser);
+    policy.listen = pick(Listen::ALL, chooser);
 }
 
 fn pick<T: Copy>(all: &[T], chooser: &mut impl Chooser) -> T {

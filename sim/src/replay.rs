@@ -1,7 +1,7 @@
 //! One run in full: from a seed or from a trace file, with its decision log, verdicts and hash.
 
 use mcp_parley_oracle::{Finding, Judge, Severity, Verdict};
-use mcp_parley_trace::{Decision, Footer, Header, Origin, Outcome, Recording, RunHash, SCHEMA, Transport};
+use mcp_parley_trace::{Decision, Footer, Header, Origin, Outcome, Recording, RunHash, SCHEMA};
 
 use crate::case::Case;
 use crate::chooser::{Chooser, Recorder, Replay, Seeded};
@@ -43,7 +43,8 @@ pub fn record(drawer: &mut Drawer, seed: u64, fail_on: Severity) -> Result<FullR
 /// # Errors
 /// What in the header cannot be run again.
 pub fn replay(header: &Header, footer: &Footer, fail_on: Severity) -> Result<FullRun, String> {
-    let case = Case::from_values(header.subject, header.client.clone(), header.server.clone())?;
+    let case =
+        Case::from_values(header.subject, header.transport, header.client.clone(), header.server.clone())?;
     let (mut run, chooser) = full(&case, Replay::new(&footer.decisions), header.origin.clone(), fail_on);
     run.diverged = chooser.diverged();
     Ok(with_decisions(run, footer.decisions.clone()))
@@ -72,7 +73,7 @@ fn full<C: Chooser>(case: &Case, chooser: C, origin: Origin, fail_on: Severity) 
     let mut world = World::new();
     let chooser = world.run(case, chooser);
     let mut judge = Judge::new();
-    let verdicts = judge.judge(&world.recording, &case.declared, case.subject, Transport::Stdio);
+    let verdicts = judge.judge(&world.recording, &case.declared, case.subject, case.transport);
     let hash = hash_of(&mut RunHash::default(), &world.recording, verdicts.iter());
     let footer = Footer { rulings: verdicts.rulings(), decisions: Vec::new(), hash: format!("{hash:032x}") };
     let header = Header {
@@ -80,7 +81,7 @@ fn full<C: Chooser>(case: &Case, chooser: C, origin: Origin, fail_on: Severity) 
         tool: concat!("mcp-parley ", env!("CARGO_PKG_VERSION")).into(),
         revision: REVISION.into(),
         subject: case.subject,
-        transport: Transport::Stdio,
+        transport: case.transport,
         origin,
         declared: (*case.declared).clone(),
         client: case.client_value(),

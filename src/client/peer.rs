@@ -15,6 +15,9 @@ pub(crate) struct Subject {
     /// Package and version, where a peer file says so.
     pub(crate) sdk: Option<(String, String)>,
     pub(crate) command: Vec<String>,
+    /// What is started to judge it over HTTP, with `{url}` in it.
+    #[expect(dead_code, reason = "the runner over HTTP is what reads it")]
+    pub(crate) http_command: Option<Vec<String>>,
     pub(crate) directory: Option<PathBuf>,
     /// What makes the command work, for a shell.
     pub(crate) install: Option<String>,
@@ -36,6 +39,7 @@ struct PeerFile {
     sdk: String,
     version: String,
     command: Vec<String>,
+    http_command: Option<Vec<String>>,
     install: Vec<String>,
     #[serde(default)]
     modes: Vec<String>,
@@ -54,7 +58,8 @@ struct Declares {
     modern: Vec<String>,
     legacy: Vec<String>,
     probe_timeout_ms: u64,
-    request_timeout_ms: u64,
+    /// Absent where the SDK has none.
+    request_timeout_ms: Option<u64>,
     #[serde(rename = "probe_process")]
     _probe_process: Option<String>,
 }
@@ -76,6 +81,7 @@ pub(crate) fn subjects(args: &ClientArgs) -> Result<Vec<Subject>, Failure> {
             name,
             sdk: None,
             command: args.command.clone(),
+            http_command: None,
             directory: None,
             install: None,
             declared,
@@ -112,19 +118,14 @@ fn read(path: &Path, mode: &Mode, asked: &str) -> Result<Subject, Failure> {
         let folder = folder.display().to_string();
         format!("cd {} && {}", shell_words::quote(&folder), shell_words::join(&peer.install))
     });
-    let mut command = peer.command;
-    if let (Some(program), Some(folder)) = (command.first_mut(), &directory)
-        && program.contains('/')
-    {
-        // Joined, never resolved: a virtual environment is known by the path of its link.
-        *program = folder.join(&*program).display().to_string();
-    }
     let probe_timeout_ms = peer.declares.probe_timeout_ms.max(PROBE_TIMEOUT_MS);
-    let longest_wait_us = Some(1000 * probe_timeout_ms.max(peer.declares.request_timeout_ms));
+    let request_timeout_ms = peer.declares.request_timeout_ms.unwrap_or_default();
+    let longest_wait_us = Some(1000 * probe_timeout_ms.max(request_timeout_ms));
     Ok(Subject {
         name: peer.name,
         sdk: Some((peer.sdk, peer.version)),
-        command,
+        command: started_in(directory.as_deref(), peer.command),
+        http_command: peer.http_command.map(|command| started_in(directory.as_deref(), command)),
         directory,
         install,
         declared: Declared {
@@ -137,4 +138,15 @@ fn read(path: &Path, mode: &Mode, asked: &str) -> Result<Subject, Failure> {
         probe_timeout_ms,
         is_driver: true,
     })
+}
+
+/// A command whose program may be given by a path from the folder of the peer file.
+fn started_in(folder: Option<&Path>, mut command: Vec<String>) -> Vec<String> {
+    if let (Some(program), Some(folder)) = (command.first_mut(), folder)
+        && program.contains('/')
+    {
+        // Joined, never resolved: a virtual environment is known by the path of its link.
+        *program = folder.join(&*program).display().to_string();
+    }
+    command
 }

@@ -79,6 +79,9 @@ fn the_other_bounds_are_those_of_the_crates() {
         IssueSink::KEPT.to_string(),
         mcp_parley_sim::MAX_EVENTS.to_string(),
         format!("{} messages", Limits::DEFAULT.batch),
+        format!("{} KiB", Limits::SESSION_ID_BYTES >> 10),
+        Limits::ASIDES.to_string(),
+        format!("{} s", Limits::LINGER_US / 1_000_000),
         format!("{header}, {line}, {chunk}, {data}, {MAX_EVENTS}"),
         format!("{}, {}, {}", mib(bounds.data_bytes), bounds.events, bounds.processes),
     ] {

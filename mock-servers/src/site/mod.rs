@@ -1,11 +1,13 @@
 //! Plays one persona as an HTTP server: whole requests in, heads, pieces of bodies and ends out, and never a choice of its own.
 
 mod answer;
+mod head;
 mod play;
 mod sse;
 
 use std::ops::Range;
 
+pub use head::{BodyFraming, reason};
 pub use play::Site;
 
 use mcp_parley_negotiation::Time;

@@ -315,13 +315,26 @@ impl Site {
         }
     }
 
+    /// The process is ended from outside, with all that it had open, and the next one has the port.
+    pub fn next_process(&mut self) {
+        self.open.clear();
+        self.held.clear();
+        self.timed.clear();
+        self.queue.clear();
+        self.begin_next();
+    }
+
     fn up(&mut self) {
+        self.begin_next();
+        self.queue.push_back(Due::Up);
+    }
+
+    fn begin_next(&mut self) {
         (self.down, self.up_at) = (false, None);
         self.process = self.process.saturating_add(1);
         let (profile, prepared) = self.played.gate(self.process);
         self.profile = profile;
         self.gate = HttpGate::new(prepared).with_deviations(self.deviations.clone());
         self.heard = Heard::nothing(&self.played, self.process.saturating_add(1));
-        self.queue.push_back(Due::Up);
     }
 }

@@ -12,6 +12,7 @@ use crate::envelope::{Message, read_message};
 use crate::headers::{self, MediaType, encode_value, is_visible_ascii, media_type};
 use crate::http::{Exchange, HttpEnd, HttpHead, HttpRequest, header_values};
 use crate::json::Raw;
+use crate::limits::Limits;
 use crate::lines::Line;
 use crate::sse::{EventStream, StreamEvent};
 use crate::time::Time;
@@ -70,15 +71,6 @@ enum Body {
     Whole(Vec<u8>),
     Events(Box<EventStream>),
 }
-
-/// How many exchanges may be open beside the awaited one; the oldest is given up for another.
-const ASIDES: usize = 16;
-/// How long an event stream may stay open after its response (HTTP-22: it ends there).
-const AFTER_RESPONSE_US: u64 = 1_000_000;
-/// How long the end of a session may take (LEG-22).
-const END_OF_SESSION_US: u64 = 1_000_000;
-/// The longest session id that is sent back.
-const SESSION_BYTES: usize = 8 << 10;
 
 impl Http {
     pub(super) fn knows(&self, exchange: Exchange) -> bool {
@@ -164,7 +156,7 @@ impl Negotiator {
         self.enter(State::Ending);
         self.phase = Phase::Ending;
         (self.deadline, self.call) = (None, None);
-        let until = self.now.plus_us(END_OF_SESSION_US);
+        let until = self.now.plus_us(Limits::LINGER_US);
         self.open("DELETE", headers, 0..0, Role::EndOfSession, Some(until));
     }
 
@@ -217,7 +209,7 @@ impl Negotiator {
 
     fn note_session(&mut self, head: &HttpHead<'_>) {
         let Some(http) = &mut self.http else { return };
-        let fine = |id: &&[u8]| is_visible_ascii(id) && id.len() <= SESSION_BYTES;
+        let fine = |id: &&[u8]| is_visible_ascii(id) && id.len() <= Limits::SESSION_ID_BYTES;
         let id = header_values(head.headers, headers::SESSION_ID).next().map(headers::trim);
         http.session = match id {
             None => Session::None,
@@ -321,14 +313,15 @@ impl Negotiator {
         Some(open.remove(at))
     }
 
-    /// Keeps an exchange that has not ended, as what it is by now.
+    /// Keeps an exchange that has not ended, as what it is by now. After its response a stream should end by itself; it is
+    /// given up only when it does not, so that a connection can be used again.
     fn keep(&mut self, mut open: Open) {
         if self.phase == Phase::Done {
             return self.queue.push_back(Output::Abort(open.exchange));
         }
         if open.role == Role::Awaited && !self.awaits(open.exchange) {
             open.role = Role::Aside;
-            open.until = Some(self.now.plus_us(AFTER_RESPONSE_US));
+            open.until = Some(self.now.plus_us(Limits::LINGER_US));
         }
         self.admit(open);
     }
@@ -339,7 +332,7 @@ impl Negotiator {
         http.open.push(open);
         let mut asides = http.open.iter().filter(|open| open.role == Role::Aside).map(|open| open.exchange);
         let oldest = asides.clone().min();
-        if asides.nth(ASIDES).is_some()
+        if asides.nth(Limits::ASIDES).is_some()
             && let Some(oldest) = oldest
         {
             http.open.retain(|open| open.exchange != oldest);

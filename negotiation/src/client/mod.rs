@@ -10,6 +10,16 @@
 //! ```
 //!
 //! Every wait has a deadline, every retry a budget; whatever the server does, the machine settles or fails.
+//!
+//! [`Negotiator::new`] speaks over stdio, to processes that it asks for ([`Output::Spawn`]). [`Negotiator::over_http`] speaks over
+//! Streamable HTTP: it opens exchanges ([`Output::Http`]) which it numbers from 0, and is told of each the head, the body in any
+//! chunks, and the end. There
+//!
+//! - the status counts as well as the body, and what neither settles is a field of the [`ClientPolicy`];
+//! - the exchange says which request an answer belongs to, so an error needs no id (BASE-18);
+//! - a request is given up by [`Output::Abort`], in a legacy session by a notification as well (CANC-06, LEG-25);
+//! - the legacy era is settled when `notifications/initialized` was accepted: exchanges are independent, and nothing may overtake it;
+//! - [`Input::Shutdown`] ends a session first, if there is one (LEG-22): go on until [`Negotiator::is_done`].
 
 mod calls;
 #[cfg_attr(

@@ -10,7 +10,7 @@ use crate::verdict::Verdict;
 
 /// What a client does next, as far as it tells one reading from another.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Step {
+pub(super) enum Step {
     Probe,
     Initialize,
     /// It goes on in the modern era, or says that it has settled on it.
@@ -19,7 +19,7 @@ enum Step {
 }
 
 /// The first step after an event.
-fn next_step(story: &Story<'_>, seq: u32) -> Option<(Step, u32, u64)> {
+pub(super) fn next_step(story: &Story<'_>, seq: u32) -> Option<(Step, u32, u64)> {
     let request = story.requests().find(|request| request.sent > seq).map(|request| {
         let step = match request.method {
             Method::Discover => Step::Probe,
@@ -190,6 +190,9 @@ pub(super) fn late_discover(story: &Story<'_>) -> Verdict {
 /// AMB-27, the client's half. A client that ignores the error waits on; one that counts it acts at once.
 pub(super) fn uncorrelated_error(story: &Story<'_>) -> Verdict {
     const AT_ONCE_US: u64 = 100_000;
+    if story.is_http() {
+        return Verdict::not_applicable("over HTTP the exchange says which request the error answers");
+    }
     let met = story.from(Side::Server).find(|error| {
         let unread = error.shape == Shape::Error
             && error.received != NONE
@@ -236,7 +239,7 @@ pub(super) fn early_request(story: &Story<'_>) -> Verdict {
                 probe.method == Method::Discover
                     && probe.process == request.process
                     && probe.sent < request.received
-                    && story.answered_before(probe, request.received).is_none()
+                    && story.is_waiting(probe, request.received)
             })
             && !story.requests().any(|other| {
                 other.method == Method::Initialize

@@ -125,6 +125,7 @@ fn is_astray(story: &Story<'_>, response: &Message) -> Option<u32> {
     let received = || {
         story.from(Side::Client).filter(|message| {
             message.process == response.process
+                && message.exchange == response.exchange
                 && message.received < response.sent
                 && message.shape != Shape::Partial
         })
@@ -158,11 +159,21 @@ fn id_of(story: &Story<'_>, shape: Shape, reason: &'static str) -> Verdict {
         if let Some(request) = is_astray(story, response) {
             return Verdict::broken_by(response, &[request, response.sent], reason);
         }
+        if is_needlessly_nameless(story, response) {
+            return Verdict::broken_by(response, &[], "the error has no id, and the request's could be read");
+        }
         if response.pair != NONE && is_of_modern_era(story, response) {
             kept = response.sent;
         }
     }
     Verdict::kept(kept, "no such response of the modern era")
+}
+
+/// Over HTTP the exchange names the request of an error without id. A refusal may come before the body is read; a success may not.
+fn is_needlessly_nameless(story: &Story<'_>, response: &Message) -> bool {
+    let served = story.exchange(response).is_some_and(|exchange| exchange.status == 200);
+    let readable = story.request_of(response).is_some_and(|request| is_readable(story, request));
+    response.nameless && served && readable && is_of_modern_era(story, response)
 }
 
 /// BASE-06
@@ -290,7 +301,9 @@ pub(super) fn no_answer_to_notification(story: &Story<'_>) -> Verdict {
         if !judged {
             continue;
         }
-        let on_process = |message: &&Message| message.process == notification.process;
+        let on_process = |message: &&Message| {
+            message.process == notification.process && message.exchange == notification.exchange
+        };
         let open_or_odd = |message: &Message| {
             message.received < notification.received
                 && (!is_readable(story, message)
@@ -308,6 +321,8 @@ pub(super) fn no_answer_to_notification(story: &Story<'_>) -> Verdict {
                     && answer.is_response()
                     && answer.pair == NONE
                     && !answer.repeats
+                    // HTTP-26: the refusal of a notification.
+                    && !(story.is_http() && answer.nameless)
                     && answer.phase != Phase::Session
                     && !excused =>
             {
@@ -329,7 +344,7 @@ pub(super) fn no_id_in_flight_twice(story: &Story<'_>) -> Verdict {
             earlier.place < request.place
                 && earlier.process == request.process
                 && story.same(earlier.id, request.id)
-                && story.answered_before(earlier, request.sent).is_none()
+                && story.is_waiting(earlier, request.sent)
                 && !earlier.phase.is_legacy()
                 && earlier.method != Method::Initialize
                 && !uncorrelated_between(story, earlier.sent, request)

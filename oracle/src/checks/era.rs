@@ -1,6 +1,6 @@
 //! ERA: how the two eras are told apart, and what the other side's era asks for.
 
-use mcp_parley_trace::{Era, Mode, Subject};
+use mcp_parley_trace::{Era, Mode, Outcome, Subject};
 
 use super::neg::era_named;
 use super::{is_legacy_list, is_modern_call, may_be_unread, may_have_crossed};
@@ -14,11 +14,11 @@ use crate::verdict::Verdict;
 /// asks a later process anew. What a DiscoverResult with common legacy versions only allows is contested.
 fn no_initialize_after(
     story: &Story<'_>,
-    wanted: impl Fn(Answer, Method) -> bool,
+    wanted: impl Fn(&Message, &Message) -> bool,
     reason: &'static str,
 ) -> Verdict {
     let fits = |answer: &Message| {
-        story.request_of(answer).is_some_and(|request| wanted(answer.answer, request.method))
+        story.request_of(answer).is_some_and(|request| wanted(answer, request))
             && !may_have_crossed(story, answer)
             && !is_legacy_list(story, answer)
             && !may_be_unread(story, answer)
@@ -35,22 +35,33 @@ fn no_initialize_after(
 
 /// ERA-03
 pub(super) fn no_initialize_after_discovery(story: &Story<'_>) -> Verdict {
-    let wanted = |answer, _| answer == Answer::Discovered;
+    let wanted = |answer: &Message, _: &Message| answer.answer == Answer::Discovered;
     no_initialize_after(story, wanted, "it sends `initialize` after a DiscoverResult")
 }
 
 /// ERA-04
 pub(super) fn no_initialize_after_modern_error(story: &Story<'_>) -> Verdict {
-    let wanted = |answer, method| {
-        method == Method::Discover && matches!(answer, Answer::Unsupported | Answer::ModernError)
-    };
+    let wanted =
+        |answer: &Message, request: &Message| request.method == Method::Discover && is_modern_error(answer);
     no_initialize_after(story, wanted, "it sends `initialize` after a modern error in answer to its probe")
 }
 
 /// ERA-02: ERA-04 for any transport and any modern request.
 pub(super) fn no_fallback_after_modern_error(story: &Story<'_>) -> Verdict {
-    let wanted = |answer, _| matches!(answer, Answer::Unsupported | Answer::ModernError);
+    let wanted = |answer: &Message, _: &Message| is_modern_error(answer);
     no_initialize_after(story, wanted, "it falls back after a modern error")
+}
+
+fn is_modern_error(answer: &Message) -> bool {
+    matches!(answer.answer, Answer::Unsupported | Answer::ModernError)
+}
+
+/// ERA-07c, and ERA-07: a client that falls back after such a 400 has not read its body.
+pub(super) fn no_fallback_after_bad_request(story: &Story<'_>) -> Verdict {
+    let wanted = |answer: &Message, _: &Message| {
+        is_modern_error(answer) && story.exchange(answer).is_some_and(|exchange| exchange.status == 400)
+    };
+    no_initialize_after(story, wanted, "it falls back although the body of the 400 holds a modern error")
 }
 
 /// ERA-20: any evidence, a modern success included.
@@ -63,8 +74,8 @@ pub(super) fn remembers_legacy(story: &Story<'_>) -> Verdict {
     let mut kept = NONE;
     for request in story.requests().filter(|request| matches!(request.phase, Phase::Shaken | Phase::Session))
     {
-        if request.method == Method::Discover {
-            let reason = "it probes a process with which it has agreed on a legacy version";
+        if request.method == Method::Discover && super::http_legacy::holds_session(story, request) {
+            let reason = "it probes a server with which it has agreed on a legacy version";
             return Verdict::broken_by(request, &[], reason);
         }
         kept = request.sent;
@@ -144,7 +155,7 @@ fn contains(text: &[u8], part: &str) -> bool {
 }
 
 /// The server lists a legacy version somewhere, so it is likely to serve both eras.
-fn lists_legacy(story: &Story<'_>) -> bool {
+pub(super) fn lists_legacy(story: &Story<'_>) -> bool {
     VERSIONS
         .iter()
         .filter(|(_, era)| *era == Era::Legacy)
@@ -156,7 +167,8 @@ pub(super) fn legacy_session_by_legacy_rules(story: &Story<'_>) -> Verdict {
     let mut kept = NONE;
     for (answer, request) in story.answers() {
         let bare = !request.modern_keys && request.clean && request.method != Method::Discover;
-        if answer.phase != Phase::Session || !bare || request.method == Method::Initialize {
+        let other = answer.phase != Phase::Session || request.method == Method::Initialize;
+        if other || !bare || !super::http_legacy::is_of_session(story, request) {
             continue;
         }
         let without_parameters =
@@ -181,6 +193,14 @@ pub(super) fn legacy_session_by_legacy_rules(story: &Story<'_>) -> Verdict {
 /// ERA-17. Silence shows by order, where a later request was answered, or by a wait that nobody would call an answer.
 pub(super) fn answers_initialize(story: &Story<'_>) -> Verdict {
     const LONG_US: u64 = 10_000_000;
+    let refused = if story.is_http() {
+        super::http_server::refuses_initialize(story)
+    } else {
+        Verdict::not_applicable("")
+    };
+    if refused.outcome != Outcome::NotApplicable {
+        return refused;
+    }
     if !story.server_is_modern || story.server_is_legacy {
         return Verdict::not_applicable("the server is not known for one of the modern era only");
     }
@@ -194,10 +214,16 @@ pub(super) fn answers_initialize(story: &Story<'_>) -> Verdict {
         let alive_to = process.and_then(|process| process.closed.or(process.gone)).unwrap_or(story.last());
         let later = story
             .answers()
-            .find(|(_, other)| other.process == request.process && other.received > request.received);
+            .find(|(_, other)| other.process == request.process && other.received > request.received)
+            .filter(|_| !story.is_http());
+        let alive_to = story
+            .exchange(request)
+            .and_then(|exchange| exchange.closed.or(exchange.gone))
+            .unwrap_or(alive_to);
+        let refused = story.exchange(request).is_some_and(|exchange| exchange.status != 0);
         let waited = alive_to.1 >= request.received_us.saturating_add(LONG_US);
         match later {
-            _ if request.received == NONE || !story.is_whole() => {}
+            _ if request.received == NONE || !story.is_whole() || refused => {}
             Some((answer, _)) => {
                 let reason = "it answers a later request, and `initialize` never";
                 return Verdict::broken_by(answer, &[request.received, answer.sent], reason);

@@ -123,8 +123,11 @@ fn is_sound(story: &Story<'_>, request: &Message) -> bool {
         // With modern keys it may be taken for a modern request (AMB-17).
         && !request.modern_keys
         && story.is(request.handshake_version, Type::String)
+        && super::http::has_plain_headers(story, request)
         && story.is(member("capabilities"), Type::Object)
         && member("clientInfo").is_some_and(|info| names_itself(story, info))
+        // AMB-36: a version header may be refused by itself.
+        && super::http::head_of(story, request).is_none_or(|(_, head)| !head.has(super::http::VERSION))
 }
 
 /// The next message of the client on the same process after it received this.
@@ -169,8 +172,11 @@ pub(super) fn leaves_unsupported(story: &Story<'_>) -> Verdict {
     Verdict::kept(kept, "no InitializeResult at a version that the client does not declare")
 }
 
-/// LEG-04b. Going on at that version is LEG-04's.
+/// LEG-04b. Going on at that version is LEG-04's. Over HTTP there is no connection to end: sending nothing more is all.
 pub(super) fn disconnects(story: &Story<'_>) -> Verdict {
+    if story.is_http() {
+        return Verdict::not_applicable("over HTTP it is enough to send nothing more");
+    }
     let Some(accepts) = story.accepts() else {
         return Verdict::not_applicable("the legacy versions of the client are not known");
     };
@@ -280,7 +286,7 @@ pub(super) fn sends_initialized(story: &Story<'_>) -> Verdict {
                 || next.is_request() && !matches!(next.method, Method::Ping | Method::Initialize)
         });
         match next {
-            Some(next) if next.shape == Shape::Notification => kept = next.sent,
+            Some(next) if next.shape == Shape::Notification || overtakes(story, next) => kept = next.sent,
             Some(next) => {
                 let reason = "it goes on without `notifications/initialized`";
                 return Verdict::broken_by(next, &[answer.received, next.sent], reason);
@@ -304,12 +310,29 @@ pub(super) fn sends_initialized(story: &Story<'_>) -> Verdict {
     Verdict::kept(kept, "no good answer to `initialize` that the client went on from")
 }
 
+/// POSTs that are on their way together arrive in any order: the notification may have been sent first.
+fn overtakes(story: &Story<'_>, request: &Message) -> bool {
+    const TOGETHER_US: u64 = 1_000_000;
+    let initialized = story.from(Side::Client).find(|message| {
+        message.sent > request.sent
+            && message.shape == Shape::Notification
+            && message.method == Method::Initialized
+    });
+    story.is_http()
+        && !story.sees(Side::Client)
+        && initialized.is_some_and(|message| message.sent_us <= request.sent_us.saturating_add(TOGETHER_US))
+}
+
 /// LEG-10
 pub(super) fn waits_for_answer(story: &Story<'_>) -> Verdict {
     let mut kept = NONE;
     for request in story.requests() {
         let exempt = matches!(request.method, Method::Ping | Method::Initialize);
-        if request.phase == Phase::Shaking && !exempt && !met_a_mark(story, request) {
+        let waits = || {
+            let asked = handshakes(story).rfind(|asked| asked.place < request.place);
+            asked.is_some_and(|asked| !story.is_http() || story.is_waiting(asked, request.sent))
+        };
+        if request.phase == Phase::Shaking && !exempt && waits() && !met_a_mark(story, request) {
             let reason = "it sends a request before `initialize` is answered";
             return Verdict::broken_by(request, &[], reason);
         }
@@ -320,12 +343,18 @@ pub(super) fn waits_for_answer(story: &Story<'_>) -> Verdict {
     Verdict::kept(kept, "no `initialize`")
 }
 
+/// Over HTTP a session may end and another one begin; the ids begin anew.
+fn is_later_session(story: &Story<'_>, earlier: &Message, request: &Message) -> bool {
+    story.is_http() && handshakes(story).any(|next| next.sent > earlier.sent && next.sent <= request.sent)
+}
+
 /// LEG-26
 pub(super) fn no_id_twice(story: &Story<'_>) -> Verdict {
     let in_session = |message: &&Message| {
         message.is_request()
             && (matches!(message.phase, Phase::Shaken | Phase::Session)
-                || story.answer_of(message).is_some_and(|answer| answer.answer == Answer::Handshake))
+                || message.from == Side::Client
+                    && story.answer_of(message).is_some_and(|answer| answer.answer == Answer::Handshake))
     };
     let mut kept = NONE;
     for request in story.own().filter(in_session) {
@@ -333,6 +362,7 @@ pub(super) fn no_id_twice(story: &Story<'_>) -> Verdict {
             earlier.place < request.place
                 && earlier.process == request.process
                 && story.same(earlier.id, request.id)
+                && !is_later_session(story, earlier, request)
         });
         if let Some(earlier) = earlier {
             let evidence = [earlier.sent, request.sent];

@@ -5,7 +5,7 @@ use mcp_parley_trace::Era;
 use super::neg::era_named;
 use super::{is_modern_answer, is_modern_call, is_modern_version};
 use crate::json::Type;
-use crate::known::{INVALID_PARAMS, Method, UNSUPPORTED_VERSION};
+use crate::known::{HEADER_MISMATCH, INVALID_PARAMS, Method, UNSUPPORTED_VERSION};
 use crate::story::{Message, NONE, Shape, Story};
 use crate::verdict::Verdict;
 
@@ -54,10 +54,13 @@ pub(super) fn refuses_incomplete(story: &Story<'_>) -> Verdict {
         let evidence = [request.received.min(answer.sent), answer.sent];
         match (answer.shape, answer.code) {
             (Shape::Error, Some(INVALID_PARAMS)) => kept = answer.sent,
+            // AMB-14: over HTTP the header then has no counterpart in the body.
+            (Shape::Error, Some(HEADER_MISMATCH)) if story.is_http() => {}
             (Shape::Result, _) => {
                 let reason = "it serves a request that lacks a required key of `_meta`";
                 return Verdict::broken_by(answer, &evidence, reason);
             }
+            _ if !super::http::has_sound_headers(story, request) => {}
             // AMB-14: an unknown method, or a version that it does not serve, may be named first.
             (Shape::Error, Some(UNSUPPORTED_VERSION)) if request.version.is_some() => {}
             (Shape::Error, Some(_)) if discover && answer.clean && is_modern_version(story, request) => {

@@ -62,7 +62,7 @@ fn may_come_first(story: &Story<'_>, request: &Message, code: i64) -> bool {
 
 /// The server lists versions of the modern era in this run, and this one never. A legacy server may list its own when it
 /// refuses `initialize` (AMB-31), and owes nothing to the modern era.
-fn is_unlisted(story: &Story<'_>, version: &str) -> bool {
+pub(super) fn is_unlisted(story: &Story<'_>, version: &str) -> bool {
     let (tree, _) = story.tree();
     let mut listed = false;
     for (answer, request) in story.answers().filter(|(answer, _)| answer.has_list(tree)) {
@@ -160,7 +160,9 @@ pub(super) fn unsupported_data(story: &Story<'_>) -> Verdict {
         let data = answer.error.and_then(|error| story.get(error, "data"));
         let member = |name| data.and_then(|data| story.get(data, name));
         let list = member("supported").filter(|list| story.kind(*list) == Type::Array);
-        let asked = if request.method == Method::Initialize { None } else { request.version };
+        // Over HTTP it may go by a header that differs.
+        let sure = request.method != Method::Initialize && super::http::agrees(story, request);
+        let asked = request.version.filter(|_| sure);
         let requested = member("requested");
         let wrong = match (list, requested) {
             (None, _) => "the data of -32022 has no array `supported`",

@@ -57,7 +57,29 @@ pub(super) fn retry(story: &Story<'_>) -> Verdict {
         }
         kept = request.sent;
     }
-    Verdict::kept(kept, "no request")
+    reconnects(story).unwrap_or_else(|| Verdict::kept(kept, "no request"))
+}
+
+/// A client that asks for the stream by GET again and again, each time as soon as the last one has failed or ended.
+fn reconnects(story: &Story<'_>) -> Option<Verdict> {
+    const TIMES: usize = 20;
+    const AT_ONCE_US: u64 = 500_000;
+    let (mut times, mut over_us) = (0, None);
+    for exchange in story.exchanges().filter(|exchange| exchange.is_get) {
+        let at_once = over_us.is_some_and(|over_us: u64| {
+            exchange.asked_us >= over_us && exchange.asked_us < over_us.saturating_add(AT_ONCE_US)
+        });
+        times = if at_once { times + 1 } else { 0 };
+        over_us = exchange.over_us().filter(|_| !exchange.says_when);
+        if times >= TIMES {
+            return Some(Verdict::broken(
+                exchange.asked,
+                &[exchange.asked],
+                "it asks by GET again at once, for ever",
+            ));
+        }
+    }
+    None
 }
 
 /// How often the server had refused the version that this request names.
@@ -112,7 +134,11 @@ struct Adoption<'a> {
 
 fn adoption<'a>(story: &Story<'a>, stray: &Message) -> Option<Adoption<'a>> {
     let report = |wanted: Kind| story.report(stray.received, |kind| kind == wanted).map(|(seq, ..)| seq);
-    let open = |request: &&Message| request.process == stray.process && request.sent < stray.received;
+    let open = |request: &&Message| {
+        request.process == stray.process
+            && request.exchange == stray.exchange
+            && request.sent < stray.received
+    };
     let first = |report: Option<u32>, message: Option<&'a Message>| match (report, message) {
         (Some(seq), Some(message)) if message.sent > seq => Some(Adoption { seq, message: None }),
         (_, Some(message)) => Some(Adoption { seq: message.sent, message: Some(message) }),
@@ -177,8 +203,9 @@ pub(super) fn one_era(story: &Story<'_>) -> Verdict {
                         && opened.is_some_and(|opened| seq > opened.sent)
                 })
         };
-        if request.method == Method::Discover || modern_again() {
-            let reason = "it speaks modern on a process with which it has a legacy session";
+        let modern = request.method == Method::Discover || modern_again();
+        if modern && super::http_legacy::holds_session(story, request) {
+            let reason = "it speaks modern to a server with which it has a legacy session";
             let from = opened.map_or(request.sent, |opened| opened.sent);
             return Verdict::broken_by(request, &[from, request.sent], reason);
         }
@@ -214,6 +241,9 @@ fn death(story: &Story<'_>, seq: u32, event: &Event) -> Option<&'static str> {
         _ => Node::Client,
     };
     let listening = || {
+        if story.is_http() {
+            return story.exchanges().any(|exchange| exchange.is_open(seq));
+        }
         let process = story.process_of(event).and_then(|place| story.processes().get(place as usize));
         process.is_some_and(|process| process.closed.is_none_or(|(closed, _)| closed > seq))
     };

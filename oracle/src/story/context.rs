@@ -81,12 +81,23 @@ struct Run {
 impl Buffers {
     /// Finds the request that a response answers: the same id, on the same process, from the other side, still open.
     /// Where an id is used twice (BASE-12), the content decides, then the newer request.
+    /// Over HTTP a server answers in the exchange of the request; a stream that the client asked for by GET may bring any answer.
     pub(super) fn correlate(&mut self, place: u32) {
         let Some((response, before)) = self.messages.split_last_mut() else { return };
-        let Some(id) = response.id.filter(|_| response.is_response()) else { return };
+        if !response.is_response() {
+            return;
+        }
+        let exchange = self.exchanges.get(response.exchange as usize);
+        let anywhere = response.from == Side::Client || exchange.is_none_or(|exchange| exchange.is_get);
+        let Some(id) = response.id.filter(|_| exchange.is_none() || !response.nameless) else {
+            self.correlate_nameless(place);
+            return;
+        };
         let mut best: Option<(bool, usize)> = None;
         for (at, request) in before.iter().enumerate().rev() {
-            let other = request.process == response.process && request.from != response.from;
+            let other = request.process == response.process
+                && request.from != response.from
+                && (anywhere || request.exchange == response.exchange);
             if !other || request.shape != Shape::Request {
                 continue;
             }
@@ -112,12 +123,54 @@ impl Buffers {
         }
     }
 
+    /// An error without an id, or with a null one, in the answer to a POST: the exchange names the request (HTTP-26).
+    fn correlate_nameless(&mut self, place: u32) {
+        let Some((response, before)) = self.messages.split_last_mut() else { return };
+        let exchange = self.exchanges.get(response.exchange as usize);
+        let Some(exchange) = exchange.filter(|_| response.nameless && response.from == Side::Server) else {
+            return;
+        };
+        let asked = before.get_mut(exchange.message as usize);
+        let Some(request) = asked.filter(|asked| asked.is_request() && asked.pair == NONE) else { return };
+        response.clean = true;
+        // The schema knows no null id (BASE-18), so a strict reader has read nothing.
+        response.faint |= response.id.is_some();
+        response.pair = exchange.message;
+        response.answer = response.answer_to(request, &self.tree, &self.text);
+        request.pair = place;
+    }
+
+    /// Notes in which exchange a message is, and what follows from the media type and the status.
+    pub(super) fn place_in_exchange(&self, message: &mut Message, index: usize) {
+        let place = index / 2;
+        message.exchange = place as u32;
+        let (Some(exchange), Some(stream)) = (self.exchanges.get(place), self.streams.get(index)) else {
+            return;
+        };
+        let says = message.root.is_some_and(|root| self.tree.get(&self.text, root, "jsonrpc").is_some());
+        let is_text = match message.from {
+            // The older transport posts its messages elsewhere, and so does a client that wants a token.
+            Side::Client => !exchange.at_endpoint && !says,
+            Side::Server => {
+                message.faint = !exchange.is_read(message.shape == Shape::Error);
+                exchange.holds_text(stream.body, says)
+            }
+        };
+        if is_text {
+            let Message { place, exchange, wire, start, end, sent, sent_us, .. } = *message;
+            let blank = Message::new(message.from, message.process, start, end, sent, sent_us);
+            *message = Message { place, exchange, wire, shape: Shape::Text, faint: true, ..blank };
+        }
+    }
+
     /// Goes through the run in its order and notes at each message what its sender knew.
     pub(super) fn contextualise(&mut self) {
         let client_seen = self.ends.has(Side::Client);
         self.processes.clear();
-        self.processes.resize(self.numbers.len(), Process::NEW);
+        let processes = if self.http { 1 } else { self.numbers.len() };
+        self.processes.resize(processes, Process::NEW);
         let mut run = Run::default();
+        self.find_modern();
         for at in 0..self.moments.len() {
             let moment = self.moments[at];
             match moment.what {
@@ -132,6 +185,16 @@ impl Buffers {
                 What::Sent(place) => self.sent(place, &mut run),
                 What::Received(place) => self.received(place, &mut run),
             }
+        }
+    }
+
+    /// Over HTTP the era of an answer is that of its request and not that of the process: one server has many sessions.
+    fn find_modern(&mut self) {
+        self.modern.clear();
+        for exchange in &self.exchanges {
+            let asked = self.messages.get(exchange.message as usize);
+            self.modern
+                .push(asked.is_some_and(|asked| asked.method == Method::Discover || asked.modern_keys));
         }
     }
 
@@ -159,7 +222,10 @@ impl Buffers {
                 }
             }
             Side::Server => {
+                let modern = self.modern.get(message.exchange as usize).is_some_and(|modern| *modern);
                 message.phase = match process.server {
+                    Handshake::Answered | Handshake::Session if modern && process.claimed => Phase::Modern,
+                    Handshake::Answered | Handshake::Session if modern => Phase::Opening,
                     Handshake::Pending if process.claimed => Phase::Modern,
                     Handshake::Pending => Phase::Shaking,
                     Handshake::Answered | Handshake::Session => Phase::Session,
@@ -206,7 +272,7 @@ impl Buffers {
         if request.method == Method::Discover {
             process.open_probes = process.open_probes.saturating_sub(1);
         }
-        if !self.asks_modern(request) {
+        if !self.asks_modern(request) || message.faint {
             return;
         }
         match message.answer {

@@ -22,6 +22,8 @@ impl Facts {
     pub(crate) const SERVER_REQUEST: Self = Self(1 << 26);
     /// A process was gone without its client's doing.
     pub(crate) const GONE: Self = Self(1 << 25);
+    /// The run is one over HTTP.
+    pub(crate) const HTTP: Self = Self(1 << 24);
 
     pub(crate) const DISCOVERED: Self = Self::answer(Answer::Discovered);
     pub(crate) const UNTYPED: Self = Self::answer(Answer::Untyped);

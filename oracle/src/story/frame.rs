@@ -6,6 +6,7 @@
 
 use mcp_parley_trace::{Channel, Event, Kind, Node, Recording};
 
+use super::exchange::{Body, Exchange, Part, is_write, part};
 use super::message::{Message, NONE, Side};
 use super::{Buffers, Moment, What};
 use crate::json::equal;
@@ -13,25 +14,34 @@ use crate::json::equal;
 /// No negotiation has more messages; what is past this is left unjudged. Some checks compare each with each.
 const MESSAGES: usize = 1 << 12;
 
-/// One direction of one process's pipes. Positions are in the story's text.
+/// One direction of one process's pipes, or of one exchange. Positions are in the story's text.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Stream {
     has_writes: bool,
+    pub(super) body: Body,
     /// How many bytes its writes have, and its reads.
     written: u32,
     read: u32,
+    /// Where it begins.
+    pub(super) base: u32,
     /// Where the next byte goes.
-    fill: u32,
-    /// Where the line under way began.
-    line: u32,
+    pub(super) fill: u32,
+    /// Where the line under way began, or the data of the event under way.
+    pub(super) line: u32,
+    /// Of an event stream: how many bytes it has had, and how many of them are the line under way, which stands at `fill`.
+    pub(super) raw: u32,
+    pub(super) partial: u32,
+    pub(super) after_cr: bool,
+    /// The event under way is of a type that is no message.
+    pub(super) foreign: bool,
     /// How far the receiver has read.
-    seen: u32,
+    pub(super) seen: u32,
     /// The first message that the receiver has not got yet.
     waiting: u32,
     /// The newest message.
     tail: u32,
-    last: u32,
-    last_us: u64,
+    pub(super) last: u32,
+    pub(super) last_us: u64,
 }
 
 /// Which ends of the pipes the recorder saw.
@@ -62,11 +72,11 @@ fn direction(event: &Event) -> Option<(u32, Side)> {
 }
 
 impl Buffers {
-    /// Finds the processes and how long each stream is, so that every stream is one piece of the text.
+    /// Finds the processes, or the exchanges, and how long each stream is, so that every stream is one piece of the text.
     pub(super) fn lay_out(&mut self, run: &Recording) {
         self.numbers.clear();
         for event in run.events() {
-            if let Channel::Process(number) = event.channel
+            if let Some(number) = self.number(event)
                 && self.numbers.last() != Some(&number)
             {
                 self.numbers.push(number);
@@ -78,21 +88,28 @@ impl Buffers {
         self.streams
             .resize(self.numbers.len() * 2, Stream { waiting: NONE, tail: NONE, ..Stream::default() });
         self.ends = Ends::default();
+        self.endpoint = NONE;
+        self.exchanges.clear();
+        self.exchanges.resize(if self.http { self.numbers.len() } else { 0 }, Exchange::NEW);
         for event in run.events() {
-            if let Some((number, side)) = direction(event) {
+            if let Some((number, side, part)) = self.direction(event) {
                 self.ends.client |= event.node == Node::Client;
                 self.ends.server |= event.node == Node::Server;
                 let index = self.stream(number, side);
                 let stream = &mut self.streams[index];
-                let is_write = event.kind == Kind::Write;
-                stream.has_writes |= is_write;
-                let size = if is_write { &mut stream.written } else { &mut stream.read };
-                *size = size.saturating_add(event.len() as u32);
+                stream.has_writes |= is_write(event.kind);
+                if part == Part::Bytes {
+                    let size = if is_write(event.kind) { &mut stream.written } else { &mut stream.read };
+                    *size = size.saturating_add(event.len() as u32);
+                }
             }
         }
         let mut next = 0;
         for stream in &mut self.streams {
-            (stream.fill, stream.line, stream.seen) = (next, next, next);
+            (stream.base, stream.fill, stream.line, stream.seen) = (next, next, next, next);
+            if self.http {
+                stream.body = Body::Text;
+            }
             next = next.saturating_add(if stream.has_writes { stream.written } else { stream.read });
         }
         self.text.clear();
@@ -100,21 +117,43 @@ impl Buffers {
     }
 
     fn stream(&self, number: u32, side: Side) -> usize {
-        self.slot(number) as usize * 2 + usize::from(side == Side::Server)
+        self.numbers.binary_search(&number).unwrap_or_default() * 2 + usize::from(side == Side::Server)
     }
 
+    /// The place of a process: over HTTP there is one server, whatever it runs in.
     pub(super) fn slot(&self, number: u32) -> u32 {
-        self.numbers.binary_search(&number).unwrap_or_default() as u32
+        if self.http { 0 } else { self.numbers.binary_search(&number).unwrap_or_default() as u32 }
+    }
+
+    /// The number of the process, or of the exchange, that has streams.
+    fn number(&self, event: &Event) -> Option<u32> {
+        match event.channel {
+            Channel::Process(number) if !self.http => Some(number),
+            Channel::Exchange(number) if self.http => Some(number),
+            _ => None,
+        }
+    }
+
+    fn direction(&self, event: &Event) -> Option<(u32, Side, Part)> {
+        if !self.http {
+            return direction(event).map(|(number, side)| (number, side, Part::Bytes));
+        }
+        let (side, part) = part(event)?;
+        self.number(event).map(|number| (number, side, part))
     }
 
     /// Takes the next event into the story.
     pub(super) fn take(&mut self, run: &Recording, seq: u32, event: &Event) {
-        let Some((number, side)) = direction(event) else {
+        if self.http && matches!(event.channel, Channel::Exchange(_)) {
+            self.take_exchange(run, seq, event);
+            return;
+        }
+        let Some((number, side)) = direction(event).filter(|_| !self.http) else {
             self.moments.push(Moment { seq, t_us: event.t_us, what: What::Life(*event) });
             return;
         };
         let index = self.stream(number, side);
-        if self.streams[index].is_source(event.kind) {
+        if self.streams[index].is_source(event.kind == Kind::Write) {
             self.append(index, side, seq, event.t_us, run.bytes(event));
         }
         let receiver = if side == Side::Client { Side::Server } else { Side::Client };
@@ -137,22 +176,33 @@ impl Buffers {
         let mut done = 0;
         while let Some(at) = newline(bytes.get(done..).unwrap_or_default()) {
             let end = (start + done + at) as u32;
-            self.line(index, side, (line, end), (seq, t_us));
+            self.line(index, side, (line, end), end + 1, (seq, t_us));
             line = end + 1;
             done += at + 1;
         }
         self.streams[index].line = line;
     }
 
-    fn line(&mut self, index: usize, side: Side, (start, end): (u32, u32), (seq, t_us): (u32, u64)) {
+    /// `wire`: how far the receiver must have read to have it.
+    pub(super) fn line(
+        &mut self,
+        index: usize,
+        side: Side,
+        (start, end): (u32, u32),
+        wire: u32,
+        (seq, t_us): (u32, u64),
+    ) {
         if self.messages.len() >= MESSAGES {
             self.overflow = true;
             return;
         }
         let place = self.messages.len() as u32;
-        let mut message = Message::new(side, index as u32 / 2, start, end, seq, t_us);
-        message.place = place;
+        let mut message = Message::new(side, self.process_at(index), start, end, seq, t_us);
+        (message.place, message.wire) = (place, wire);
         message.read(&mut self.tree, &self.text);
+        if self.http {
+            self.place_in_exchange(&mut message, index);
+        }
         self.messages.push(message);
         self.correlate(place);
         self.moments.push(Moment { seq, t_us, what: What::Sent(place) });
@@ -167,12 +217,16 @@ impl Buffers {
         }
     }
 
+    fn process_at(&self, index: usize) -> u32 {
+        if self.http { 0 } else { index as u32 / 2 }
+    }
+
     /// Marks as received what the receiver has read to the end.
-    fn deliver(&mut self, index: usize, seq: u32, t_us: u64) {
+    pub(super) fn deliver(&mut self, index: usize, seq: u32, t_us: u64) {
         let seen = self.streams[index].seen;
         let mut waiting = self.streams[index].waiting;
         while let Some(message) = self.messages.get_mut(waiting as usize) {
-            if message.end >= seen {
+            if message.wire > seen {
                 break;
             }
             (message.received, message.received_us) = (seq, t_us);
@@ -188,7 +242,7 @@ impl Buffers {
             let stream = self.streams[index];
             if stream.line < stream.fill && self.messages.len() < MESSAGES {
                 let side = if index % 2 == 0 { Side::Client } else { Side::Server };
-                let process = index as u32 / 2;
+                let process = self.process_at(index);
                 self.messages.push(Message::new(
                     side,
                     process,
@@ -216,8 +270,8 @@ fn newline(bytes: &[u8]) -> Option<usize> {
 
 impl Stream {
     /// The stream is made of events of this kind.
-    fn is_source(&self, kind: Kind) -> bool {
-        (kind == Kind::Write) == self.has_writes
+    pub(super) fn is_source(&self, is_write: bool) -> bool {
+        is_write == self.has_writes
     }
 
     pub(crate) fn end(&self) -> u32 {

@@ -30,6 +30,9 @@ pub(crate) enum Shape {
     Unread,
     /// Bytes at the end of a stream that no newline ends: not judged.
     Partial,
+    /// The body of an HTTP answer that is of another media type, or a refusal that says nothing of JSON-RPC: no message, and
+    /// nothing wrong with it.
+    Text,
     /// A JSON array.
     Batch,
     /// JSON, and neither request, notification nor response.
@@ -104,8 +107,10 @@ pub(crate) struct Message {
     /// Its place in the story.
     pub(crate) place: u32,
     pub(crate) from: Side,
-    /// The place of its process in the story.
+    /// The place of its process in the story; over HTTP there is one.
     pub(crate) process: u32,
+    /// The place of its exchange in the story; [`NONE`] on a pipe.
+    pub(crate) exchange: u32,
     pub(crate) start: u32,
     pub(crate) end: u32,
     /// The event that sent its last byte.
@@ -114,6 +119,8 @@ pub(crate) struct Message {
     /// The event that received its last byte, or [`NONE`].
     pub(crate) received: u32,
     pub(crate) received_us: u64,
+    /// How far its stream is read when it is received; [`NONE`]: to the end.
+    pub(crate) wire: u32,
     pub(crate) shape: Shape,
     /// Its envelope is as JSON-RPC and MCP want it, and its length is one that any receiver takes.
     pub(crate) clean: bool,
@@ -141,6 +148,10 @@ pub(crate) struct Message {
     pub(crate) pair: u32,
     /// It answers a request that has been answered before.
     pub(crate) repeats: bool,
+    /// An error whose id is absent or null, and that is well-formed otherwise.
+    pub(crate) nameless: bool,
+    /// Its status, or its place in the stream, is so odd that its receiver need not have gone by it.
+    pub(crate) faint: bool,
     pub(crate) phase: Phase,
     /// The response that proves a modern server and was received, and not put in question since, when this was sent.
     pub(crate) evidence: u32,
@@ -152,12 +163,14 @@ impl Message {
             place: NONE,
             from,
             process,
+            exchange: NONE,
             start,
             end,
             sent,
             sent_us,
             received: NONE,
             received_us: 0,
+            wire: NONE,
             shape: Shape::Partial,
             clean: false,
             root: None,
@@ -177,6 +190,8 @@ impl Message {
             answer: Answer::None,
             pair: NONE,
             repeats: false,
+            nameless: false,
+            faint: false,
             phase: Phase::Opening,
             evidence: NONE,
         }
@@ -247,6 +262,8 @@ impl Message {
             _ => self.clean = false,
         }
         if self.shape != Shape::Notification {
+            let unnamed = self.id.is_none_or(|at| tree.kind(at) == Type::Null);
+            self.nameless = self.shape == Shape::Error && self.clean && unnamed;
             self.clean &= self.id.is_some_and(|at| is_good_id(tree, text, at));
         }
     }

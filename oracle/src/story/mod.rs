@@ -1,15 +1,18 @@
 //! A run as its judge sees it: lines instead of bytes, who answers whom, and what each side knew when it spoke.
 
+mod body;
 mod context;
+mod exchange;
 mod facts;
 mod frame;
 mod message;
 
 use std::borrow::Cow;
 
-use mcp_parley_trace::{Channel, Declared, Era, Event, Kind, Mode, Node, Recording, Subject};
+use mcp_parley_trace::{Channel, Declared, Era, Event, Kind, Mode, Node, Recording, Subject, Transport};
 
 pub(crate) use context::{Process, is_kill};
+pub(crate) use exchange::{Body, Exchange, Head};
 pub(crate) use facts::Facts;
 pub(crate) use frame::Ends;
 pub(crate) use message::{Answer, Message, NONE, Phase, Shape, Side, is_good_id};
@@ -47,13 +50,20 @@ pub(crate) struct Buffers {
     numbers: Vec<u32>,
     streams: Vec<frame::Stream>,
     processes: Vec<Process>,
+    exchanges: Vec<Exchange>,
+    /// Of each exchange: its request is modern by its body.
+    modern: Vec<bool>,
+    /// The event that has the head of the first POST, or of a GET for a stream before it.
+    endpoint: u32,
+    http: bool,
     ends: Ends,
     overflow: bool,
 }
 
 impl Buffers {
     /// Tells the run anew.
-    pub(crate) fn fill(&mut self, run: &Recording) {
+    pub(crate) fn fill(&mut self, run: &Recording, transport: Transport) {
+        self.http = transport == Transport::Http;
         self.tree.clear();
         self.messages.clear();
         self.next_in_stream.clear();
@@ -102,6 +112,9 @@ impl<'a> Story<'a> {
             end: None,
             stuck: None,
         };
+        if !told.exchanges.is_empty() {
+            this.facts = this.facts.or(Facts::HTTP);
+        }
         if told.processes.iter().any(|process| process.gone.is_some()) {
             this.facts = this.facts.or(Facts::GONE);
         }
@@ -166,6 +179,45 @@ impl<'a> Story<'a> {
 
     pub(crate) fn process(&self, message: &Message) -> Option<&'a Process> {
         self.told.processes.get(message.process as usize)
+    }
+
+    pub(crate) fn is_http(&self) -> bool {
+        self.told.http
+    }
+
+    /// The exchanges of a run over HTTP, in the order in which they were opened, those elsewhere than at the endpoint left
+    /// out: what a client looks up there is not this protocol.
+    pub(crate) fn exchanges(&self) -> impl DoubleEndedIterator<Item = &'a Exchange> + use<'a> {
+        self.told.exchanges.iter().filter(|exchange| exchange.at_endpoint)
+    }
+
+    /// The exchange of a message.
+    pub(crate) fn exchange(&self, message: &Message) -> Option<&'a Exchange> {
+        self.told.exchanges.get(message.exchange as usize)
+    }
+
+    /// The messages that came in answer to a POST that had one.
+    pub(crate) fn replies(&self, exchange: &Exchange) -> impl Iterator<Item = &'a Message> + use<'a> {
+        let place = self.message(exchange.message).map_or(NONE, |posted| posted.exchange);
+        self.from(Side::Server).filter(move |message| message.exchange == place)
+    }
+
+    pub(crate) fn request_head(&self, exchange: &Exchange) -> Head<'a> {
+        Head(self.run.get(exchange.request_head).map_or(&[], |event| self.run.bytes(event)))
+    }
+
+    pub(crate) fn answer_head(&self, exchange: &Exchange) -> Head<'a> {
+        Head(self.run.get(exchange.answer_head).map_or(&[], |event| self.run.bytes(event)))
+    }
+
+    /// The client waits for the answer to this request, beyond doubt. Over HTTP the end of the exchange ends that, and where the
+    /// client's end was not recorded, it may have had the answer when the server had only begun to write it.
+    pub(crate) fn is_waiting(&self, request: &Message, seq: u32) -> bool {
+        let waits = |exchange: &Exchange| {
+            let begun = exchange.answer_head < seq && exchange.body != Body::Events;
+            exchange.is_open(seq) && (self.sees(Side::Client) || !begun)
+        };
+        self.answered_before(request, seq).is_none() && self.exchange(request).is_none_or(waits)
     }
 
     pub(crate) fn processes(&self) -> &'a [Process] {

@@ -2,14 +2,14 @@
 
 use crate::support::{Script, View, expand};
 use mcp_parley_oracle::{Judge, Severity, Verdicts};
-use mcp_parley_trace::{Channel, Kind, Node, Outcome, Recording, Transport};
+use mcp_parley_trace::{Channel, Kind, Node, Outcome, Recording};
 
 pub(crate) fn judged(text: &str, view: View) -> Verdicts {
     let script = Script::parse(text);
     let take = script.record(view);
     assert_eq!(take.marked, None, "nothing is marked here");
     let mut judge = Judge::new();
-    judge.judge(&take.recording, &script.declared, script.subject, Transport::Stdio).clone()
+    judge.judge(&take.recording, &script.declared, script.subject, script.transport).clone()
 }
 
 fn broken(verdicts: &Verdicts) -> Vec<&'static str> {
@@ -25,7 +25,7 @@ pub(crate) fn breaks(text: &str, expected: &[&str]) {
 }
 
 #[track_caller]
-fn contests(text: &str, id: &str, observed: &str) {
+pub(crate) fn contests(text: &str, id: &str, observed: &str) {
     for view in [View::Both, View::CounterpartOnly] {
         let verdicts = judged(text, view);
         let verdict = verdicts.get(id).expect("a check");
@@ -251,7 +251,7 @@ fn what_was_not_received_yet_forbids_nothing() {
     for answer in ["$FOUND(1)", "$REFUSED(1)", "$ERROR(1,-32020)"] {
         for counterpart_only in [false, true] {
             let run = crossing(answer, counterpart_only);
-            let verdicts = judge.judge(&run, &script.declared, script.subject, Transport::Stdio);
+            let verdicts = judge.judge(&run, &script.declared, script.subject, script.transport);
             assert_eq!(broken(verdicts), [] as [&str; 0], "{answer} {counterpart_only}");
         }
     }
@@ -385,7 +385,7 @@ fn a_flood_is_judged_up_to_a_limit_in_bounded_time() {
     run.push(9_000_001, Node::Harness, Channel::None, Kind::End(true), None, b"");
     let script = Script::parse("");
     let mut judge = Judge::new();
-    let verdicts = judge.judge(&run, &script.declared, script.subject, Transport::Stdio);
+    let verdicts = judge.judge(&run, &script.declared, script.subject, script.transport);
     assert_eq!(broken(verdicts), [] as [&str; 0]);
     assert!(verdicts.applied() > 0);
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::support::{Script, Take, View};
 use mcp_parley_oracle::{CHECKS, Judge, Severity, Verdicts, compare};
-use mcp_parley_trace::{Outcome, Transport};
+use mcp_parley_trace::Outcome;
 
 fn file(id: &str, kind: &str) -> String {
     let path =
@@ -22,7 +22,7 @@ fn views(script: &Script) -> &'static [View] {
 
 fn judged(judge: &mut Judge, script: &Script, view: View) -> (Take, Verdicts) {
     let take = script.record(view);
-    let verdicts = judge.judge(&take.recording, &script.declared, script.subject, Transport::Stdio);
+    let verdicts = judge.judge(&take.recording, &script.declared, script.subject, script.transport);
     (take, verdicts.clone())
 }
 

@@ -6,7 +6,9 @@
 )]
 
 mod careful;
+mod careful_http;
 mod files;
+mod http;
 mod properties;
 mod readers;
 mod servers;

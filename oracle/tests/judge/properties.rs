@@ -56,6 +56,10 @@ fn line() -> impl Strategy<Value = Vec<u8>> {
 fn kind() -> impl Strategy<Value = Kind> {
     prop_oneof![
         Just(Kind::Spawn),
+        Just(Kind::WriteEnd),
+        Just(Kind::ReadEnd),
+        Just(Kind::Reset),
+        Just(Kind::Refused),
         Just(Kind::Up),
         Just(Kind::SpawnFailed),
         Just(Kind::Stderr),
@@ -75,16 +79,109 @@ fn kind() -> impl Strategy<Value = Kind> {
     ]
 }
 
+/// Heads of requests and of answers, of any kind and for any reader.
+fn head() -> impl Strategy<Value = Vec<u8>> {
+    let first = prop::sample::select(vec![
+        "POST /mcp HTTP/1.1",
+        "GET /mcp HTTP/1.1",
+        "DELETE /mcp HTTP/1.1",
+        "POST /other HTTP/1.1",
+        "HTTP/1.1 200 OK",
+        "HTTP/1.1 202 Accepted",
+        "HTTP/1.1 400 Bad Request",
+        "HTTP/1.1 404 Not Found",
+        "HTTP/1.1 401 Unauthorized",
+        "HTTP/1.1 100 Continue",
+        "HTTP/1.1 20",
+        "",
+    ]);
+    let field = prop::sample::select(vec![
+        "Content-Type: application/json",
+        "content-type: text/event-stream; charset=utf-8",
+        "content-type: text/plain",
+        "Accept: application/json, text/event-stream",
+        "MCP-Protocol-Version: 2026-07-28",
+        "MCP-Protocol-Version: 2025-11-25",
+        "Mcp-Method: tools/list",
+        "Mcp-Method: server/discover",
+        "Mcp-Name: =?base64?YQ==?=",
+        "mcp-session-id: a b",
+        "Mcp-Session-Id: S1",
+        "Origin: http://localhost:1",
+        "no colon",
+        ":",
+    ]);
+    let written = (first, prop::collection::vec(field, 0..6)).prop_map(|(first, fields)| {
+        let lines: Vec<String> = fields.iter().map(|field| format!("{field}\r\n")).collect();
+        format!("{first}\r\n{}\r\n", lines.concat()).into_bytes()
+    });
+    prop_oneof![8 => written, 1 => prop::collection::vec(any::<u8>(), 0..40)]
+}
+
+/// The body of an answer: a message, or an event stream of some, with every end of line.
+fn body() -> impl Strategy<Value = Vec<u8>> {
+    let break_line = prop::sample::select(vec!["\n", "\r\n", "\r"]);
+    let field =
+        prop::sample::select(vec!["data: ", "data:", ": ", "event: ping", "event: message", "data", "id: 1"]);
+    let events = prop::collection::vec((field, line(), break_line), 0..5).prop_map(|fields| {
+        let mut out = Vec::new();
+        for (name, line, end) in fields {
+            out.extend_from_slice(name.as_bytes());
+            out.extend_from_slice(line.strip_suffix(b"\n").unwrap_or(&line));
+            out.extend_from_slice(end.repeat(2).as_bytes());
+        }
+        out
+    });
+    prop_oneof![line(), events, Just(Vec::new())]
+}
+
+/// A run of exchanges, each of which is seen whole at both ends, broken off, or left open.
+fn exchanges() -> impl Strategy<Value = Recording> {
+    let one = (head(), line(), head(), body(), 0..6_u8, prop::option::of(kind()), 0..3_000_000_u64);
+    prop::collection::vec(one, 0..8).prop_map(|all| {
+        let mut run = Recording::new();
+        let mut t_us = 0;
+        for (number, (request, asked, answer, body, end, other, wait)) in (0..).zip(all) {
+            let channel = Channel::Exchange(number);
+            let mut both = |from, to, kinds: (Kind, Kind), bytes: &[u8]| {
+                run.push(t_us, from, channel, kinds.0, None, bytes);
+                run.push(t_us, to, channel, kinds.1, None, bytes);
+            };
+            let (client, server) = (Node::Client, Node::Server);
+            both(client, server, (Kind::WriteHead, Kind::ReadHead), &request);
+            both(client, server, (Kind::Write, Kind::Read), &asked);
+            both(client, server, (Kind::WriteEnd, Kind::ReadEnd), b"");
+            if end > 0 {
+                both(server, client, (Kind::WriteHead, Kind::ReadHead), &answer);
+                both(server, client, (Kind::Write, Kind::Read), &body);
+            }
+            match end {
+                1 => both(server, client, (Kind::Reset, Kind::Eof), b""),
+                2 => both(client, server, (Kind::Close, Kind::Eof), b""),
+                3.. => both(server, client, (Kind::WriteEnd, Kind::ReadEnd), b""),
+                _ => {}
+            }
+            if let Some(kind) = other {
+                run.push(t_us, Node::Client, Channel::None, kind, None, b"2026-07-28");
+            }
+            t_us += wait;
+        }
+        run.push(t_us, Node::Harness, Channel::None, Kind::End(true), None, b"");
+        run
+    })
+}
+
 fn event() -> impl Strategy<Value = (u64, Node, Channel, Kind, Vec<u8>)> {
     let node = prop_oneof![Just(Node::Client), Just(Node::Server), Just(Node::Proxy), Just(Node::Harness)];
     let channel = prop_oneof![
-        Just(Channel::None),
-        prop_oneof![Just(0), Just(1), any::<u32>()].prop_map(Channel::Process),
-        any::<u32>().prop_map(Channel::Exchange),
+        1 => Just(Channel::None),
+        2 => prop_oneof![Just(0), Just(1), any::<u32>()].prop_map(Channel::Process),
+        3 => prop_oneof![Just(0), Just(1), any::<u32>()].prop_map(Channel::Exchange),
     ];
+    let head = (prop_oneof![Just(Kind::WriteHead), Just(Kind::ReadHead)], head());
     let carried = (prop_oneof![Just(Kind::Write), Just(Kind::Read)], line());
     let other = (kind(), prop_oneof![Just(Vec::new()), Just(b"2026-07-28".to_vec())]);
-    let what = prop_oneof![4 => carried.boxed(), 1 => other.boxed()];
+    let what = prop_oneof![4 => carried.boxed(), 2 => head.boxed(), 2 => other.boxed()];
     (any::<u64>(), node, channel, what)
         .prop_map(|(t_us, node, channel, (kind, bytes))| (t_us, node, channel, kind, bytes))
 }
@@ -162,7 +259,7 @@ proptest! {
         subject in prop_oneof![subjects(), Just(Subject::Proxy)],
         mode in modes(),
         reports in any::<bool>(),
-        http in prop::bool::weighted(0.1),
+        http in any::<bool>(),
     ) {
         let mut run = Recording::new();
         for (t_us, node, channel, kind, bytes) in &events {
@@ -200,6 +297,36 @@ proptest! {
     }
 
     #[test]
+    fn any_cutting_of_bodies_gives_the_same_verdicts(
+        run in exchanges(),
+        sizes in prop::collection::vec(1..50_usize, 1..6),
+        subject in subjects(),
+        mode in modes(),
+        reports in any::<bool>(),
+    ) {
+        let declared = declared(mode, reports);
+        let mut judge = Judge::new();
+        let whole = outcomes(judge.judge(&run, &declared, subject, Transport::Http));
+        let pieces = outcomes(judge.judge(&cut(&run, &sizes), &declared, subject, Transport::Http));
+        prop_assert_eq!(whole, pieces);
+    }
+
+    #[test]
+    fn nothing_is_kept_from_one_transport_to_the_other(
+        first in exchange(),
+        second in exchanges(),
+        subject in subjects(),
+    ) {
+        let declared = declared(Mode::Auto, true);
+        let mut used = Judge::new();
+        used.judge(&second, &declared, subject, Transport::Http);
+        let pipe = outcomes(used.judge(&first, &declared, subject, Transport::Stdio));
+        let http = outcomes(used.judge(&second, &declared, subject, Transport::Http));
+        prop_assert_eq!(pipe, outcomes(Judge::new().judge(&first, &declared, subject, Transport::Stdio)));
+        prop_assert_eq!(http, outcomes(Judge::new().judge(&second, &declared, subject, Transport::Http)));
+    }
+
+    #[test]
     fn nothing_is_kept_from_run_to_run(first in exchange(), second in exchange(), subject in subjects()) {
         let declared = declared(Mode::Auto, true);
         let mut used = Judge::new();
@@ -220,9 +347,9 @@ fn lines_that_share_a_piece_are_told_apart() {
         }
         let script = Script::parse(&text);
         let run = script.record(View::Both).recording;
-        let whole = outcomes(judge.judge(&run, &script.declared, script.subject, Transport::Stdio));
+        let whole = outcomes(judge.judge(&run, &script.declared, script.subject, script.transport));
         let bytes =
-            outcomes(judge.judge(&cut(&run, &[1]), &script.declared, script.subject, Transport::Stdio));
+            outcomes(judge.judge(&cut(&run, &[1]), &script.declared, script.subject, script.transport));
         assert_eq!(whole, bytes, "{text}");
     }
 }

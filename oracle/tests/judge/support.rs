@@ -3,9 +3,12 @@
 //!
 //! `C> LINE` is a line that the client writes and the server reads, `S> LINE` the other way round; `-- WHAT` anything
 //! else; `!` before a line marks the event that breaks the rule. `\u{fffd}` stands for a byte that is no UTF-8, `\u{240a}` for the
-//! end of a line that is written together with the next one. Words with `$` are shorthand, see [`expand`].
+//! end of a line that is written together with the next one. Words with `$` are shorthand, see [`expand`]. Below the header
+//! `transport: http` the lines are requests and answers, see `http.rs`.
 
-use mcp_parley_trace::{Channel, Declared, Era, Kind, Mode, Node, Recording, Subject};
+use mcp_parley_trace::{Channel, Declared, Era, Kind, Mode, Node, Recording, Subject, Transport};
+
+use crate::http::Line;
 
 /// Whose events were recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +20,7 @@ pub(crate) enum View {
 /// A trace file.
 pub(crate) struct Script {
     pub(crate) subject: Subject,
+    pub(crate) transport: Transport,
     pub(crate) declared: Declared,
     /// For a contested row.
     pub(crate) observed: Option<String>,
@@ -37,6 +41,7 @@ impl Script {
     pub(crate) fn parse(text: &str) -> Self {
         let mut this = Self {
             subject: Subject::Client,
+            transport: Transport::Stdio,
             declared: Declared {
                 mode: Mode::Auto,
                 modern: Some(vec!["2026-07-28".into()]),
@@ -51,7 +56,8 @@ impl Script {
         };
         for line in text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
             let (marked, body) = line.strip_prefix('!').map_or((false, line), |rest| (true, rest));
-            if body.starts_with("C>") || body.starts_with("S>") || body.starts_with("--") {
+            let answers_later = body.starts_with('S') && body[1..].starts_with(|c: char| c.is_ascii_digit());
+            if body.starts_with("C>") || body.starts_with("S>") || body.starts_with("--") || answers_later {
                 this.lines.push((marked, body.to_owned()));
             } else {
                 let (key, value) =
@@ -70,6 +76,9 @@ impl Script {
         match key {
             "subject" if value == "server" => self.subject = Subject::Server,
             "subject" => self.subject = Subject::Client,
+            "transport" => {
+                self.transport = if value == "http" { Transport::Http } else { Transport::Stdio };
+            }
             "mode" => {
                 self.declared.mode = match value {
                     "legacy" => Mode::Legacy,
@@ -97,11 +106,20 @@ impl Script {
             _ => Some(Node::Client),
         };
         let mut tape = Tape { recording: Recording::new(), t_us: 0, process: 0, hidden, marked: None };
-        tape.start();
+        let mut wire = crate::http::Wire::default();
+        let over_http = self.transport == Transport::Http;
+        if !over_http {
+            tape.start();
+        }
         let mut ended = false;
         for (marked, line) in &self.lines {
             let before = tape.recording.events().len() as u32;
             let line = line.as_str();
+            if over_http && let Some(step) = Line::parse(line) {
+                let at = wire.play(&mut tape, &step);
+                tape.marked = if *marked { Some(at.unwrap_or(before)) } else { tape.marked };
+                continue;
+            }
             if let Some(text) = line.strip_prefix("C>") {
                 tape.message(Node::Client, Node::Server, text);
             } else if let Some(text) = line.strip_prefix("S>") {
@@ -120,17 +138,17 @@ impl Script {
     }
 }
 
-struct Tape {
-    recording: Recording,
-    t_us: u64,
+pub(crate) struct Tape {
+    pub(crate) recording: Recording,
+    pub(crate) t_us: u64,
     process: u32,
-    hidden: Option<Node>,
+    pub(crate) hidden: Option<Node>,
     marked: Option<u32>,
 }
 
 impl Tape {
     /// What the subject says of itself is recorded from either end, and so is the end of a process.
-    fn push(&mut self, node: Node, channel: Channel, kind: Kind, bytes: &[u8]) {
+    pub(crate) fn push(&mut self, node: Node, channel: Channel, kind: Kind, bytes: &[u8]) {
         let always = matches!(
             kind,
             Kind::Settled(_)

@@ -7,13 +7,13 @@ use mcp_parley_mock_clients::Player;
 use mcp_parley_negotiation::Time;
 use mcp_parley_negotiation::client::{Event, Input, Misuse, Negotiator, Output, Process, States};
 use mcp_parley_negotiation::version::Era;
-use mcp_parley_trace::{Channel, Era as TraceEra, Kind, Node};
+use mcp_parley_trace::{Channel, Era as TraceEra, Kind, Node, Transport};
 
 use super::link::{TRAVEL_US, Way};
 use super::queue::What;
 use super::server::ServerProcess;
 use super::{Run, channel};
-use crate::case::{Case, ClientSide};
+use crate::case::ClientSide;
 use crate::chooser::{Chooser, Site};
 
 /// Either kind of client, behind the same two methods.
@@ -25,15 +25,18 @@ pub(super) enum Client {
 
 impl Client {
     /// A new client in the memory of an old one, where there is one.
-    pub(super) fn new(side: &ClientSide, old: Option<Self>) -> Self {
+    pub(super) fn new(side: &ClientSide, transport: Transport, old: Option<Self>) -> Self {
         match (side, old) {
-            (ClientSide::Machine { policy, deviations }, Some(Self::Machine(mut machine))) => {
-                machine.renew(Arc::clone(policy), deviations.clone());
+            (ClientSide::Machine { policy, deviations }, old) => {
+                let mut machine = match old {
+                    Some(Self::Machine(machine)) => machine,
+                    _ => Box::new(Negotiator::new(Arc::clone(policy))),
+                };
+                match transport {
+                    Transport::Stdio => machine.renew(Arc::clone(policy), deviations.clone()),
+                    Transport::Http => machine.renew_over_http(Arc::clone(policy), deviations.clone()),
+                }
                 Self::Machine(machine)
-            }
-            (ClientSide::Machine { policy, deviations }, _) => {
-                let machine = Negotiator::new(Arc::clone(policy)).with_deviations(deviations.clone());
-                Self::Machine(Box::new(machine))
             }
             (ClientSide::Opening(opening), _) => Self::Player(Player::new(Arc::clone(opening))),
         }
@@ -61,7 +64,7 @@ impl Client {
         }
     }
 
-    fn handle_input(&mut self, now: Time, input: Input<'_>) -> Result<(), Misuse> {
+    pub(super) fn handle_input(&mut self, now: Time, input: Input<'_>) -> Result<(), Misuse> {
         match self {
             Self::Machine(machine) => machine.handle_input(now, input),
             Self::Player(player) => player.handle_input(now, input),
@@ -102,7 +105,7 @@ impl<C: Chooser> Run<'_, C> {
     }
 
     /// What a user does once connected: one ordinary request. A machine that settles again sends it again by itself.
-    fn call_once_settled(&mut self) {
+    pub(super) fn call_once_settled(&mut self) {
         if !self.called && self.client.is_settled() {
             self.called = true;
             if self.client.handle_input(self.now, Input::Call("tools/list", b"")).is_ok() {
@@ -111,7 +114,7 @@ impl<C: Chooser> Run<'_, C> {
         }
     }
 
-    fn drain_client(&mut self, cause: Option<u32>) {
+    pub(super) fn drain_client(&mut self, cause: Option<u32>) {
         loop {
             self.world.buf.clear();
             let mut buf = std::mem::take(&mut self.world.buf);
@@ -124,7 +127,10 @@ impl<C: Chooser> Run<'_, C> {
                 Some(Output::Close(process)) => self.client_closes(process),
                 Some(Output::Event(event)) => self.client_says(&event),
                 Some(Output::WakeAt(wake)) => self.client_sleeps(wake),
-                Some(Output::Http(..) | Output::Abort(_)) => {}
+                Some(Output::Http(exchange, request, body)) => {
+                    self.client_requests(exchange, &request, body, cause);
+                }
+                Some(Output::Abort(exchange)) => self.client_aborts(exchange, cause),
             }
         }
     }
@@ -147,11 +153,7 @@ impl<C: Chooser> Run<'_, C> {
         let old = self.world.spare.pop();
         self.world.servers.push(ServerProcess::new(&self.case.server, process.0, old));
         let start = if self.faults { self.chooser.choose(Site::Start, 16) } else { 0 };
-        let Case { client, .. } = self.case;
-        let slow_us = match client {
-            ClientSide::Machine { policy, .. } => policy.probe_timeout_us,
-            ClientSide::Opening(_) => 0,
-        };
+        let slow_us = self.probe_timeout_us();
         let spawned_at = self.now.plus_us(TRAVEL_US);
         if start == 15 {
             return self.world.queue.at(spawned_at, What::SpawnFailed(process));
@@ -164,6 +166,13 @@ impl<C: Chooser> Run<'_, C> {
         }
         self.world.queue.at(up_at, What::Boot(process));
         self.world.queue.at(spawned_at, What::Up(process));
+    }
+
+    pub(super) fn probe_timeout_us(&self) -> u64 {
+        match &self.case.client {
+            ClientSide::Machine { policy, .. } => policy.probe_timeout_us,
+            ClientSide::Opening(_) => 0,
+        }
     }
 
     fn client_closes(&mut self, process: Process) {

@@ -55,7 +55,7 @@ impl<C: Chooser> Run<'_, C> {
     }
 
     /// A menu, never a range: the edges of the client's time-outs are where bugs are.
-    fn delay_us(&mut self) -> u64 {
+    pub(super) fn delay_us(&mut self) -> u64 {
         let ClientSide::Machine { policy, .. } = &self.case.client else { return 0 };
         let timeout_us = policy.probe_timeout_us.saturating_sub(2 * TRAVEL_US);
         match self.chooser.choose(Site::Delay, 12) {
@@ -95,6 +95,6 @@ impl<C: Chooser> Run<'_, C> {
     }
 }
 
-fn to_u32(value: usize) -> u32 {
+pub(super) fn to_u32(value: usize) -> u32 {
     u32::try_from(value).unwrap_or(u32::MAX)
 }

@@ -4,13 +4,15 @@
 //! left idle and undone (a run whose queue is empty while the client still waits is marked as cut off, for the judge).
 
 mod client;
+mod hop;
+mod http;
 mod link;
 mod queue;
 mod server;
 
 use mcp_parley_negotiation::Time;
 use mcp_parley_negotiation::client::{DownKind, Input, Process, States};
-use mcp_parley_trace::{Channel, Kind, Node, Recording};
+use mcp_parley_trace::{Channel, Kind, Node, Recording, Transport};
 
 use self::client::Client;
 use self::queue::{Queue, What};
@@ -39,6 +41,8 @@ pub struct World {
     servers: Vec<ServerProcess>,
     /// Processes of earlier runs, whose memory serves the next ones.
     spare: Vec<ServerProcess>,
+    /// Over HTTP: the server and all exchanges with it.
+    net: Option<http::Net>,
     /// The client of the last run, whose memory serves the next.
     client: Option<Client>,
 }
@@ -70,7 +74,8 @@ impl World {
         self.spare.append(&mut self.servers);
         self.spare.truncate(SPARE);
         let faults = chooser.choose(Site::FaultsInPlay, 3) == 2;
-        let client = Client::new(&case.client, self.client.take());
+        let client = Client::new(&case.client, case.transport, self.client.take());
+        self.net = (case.transport == Transport::Http).then(|| http::Net::new(&case.server));
         let mut run = Run {
             chooser,
             case,
@@ -82,6 +87,9 @@ impl World {
             called: false,
             closing: false,
         };
+        if case.transport == Transport::Http {
+            run.open_site();
+        }
         run.tell_client(Input::Start);
         run.turn();
         let Run { chooser, client, .. } = run;
@@ -153,6 +161,12 @@ impl<C: Chooser> Run<'_, C> {
                     self.tell_client(Input::Timeout);
                 }
             }
+            What::RequestArrives(exchange, cause) => self.on_request(exchange, cause),
+            What::Answer(exchange, part, cause) => self.on_answer(exchange, part, cause),
+            What::ClientLeft(exchange, cause) => self.on_client_left(exchange, cause),
+            What::SiteWake => self.on_site_wake(),
+            What::SiteUp => self.on_site_up(),
+            What::SiteDies(cause) => self.kill_site(cause),
             What::Shutdown => {
                 if !self.client.is_done() {
                     self.closing = true;

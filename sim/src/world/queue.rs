@@ -2,6 +2,9 @@
 
 use mcp_parley_negotiation::Time;
 use mcp_parley_negotiation::client::{DownKind, Process};
+use mcp_parley_negotiation::http::Exchange;
+
+use super::http::Part;
 
 /// Something that is going to happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +32,15 @@ pub(super) enum What {
     ClientDown(Process, DownKind, Option<u32>),
     ClientWake,
     Shutdown,
+    /// Over HTTP, a request is at the server's door.
+    RequestArrives(Exchange, u32),
+    /// A part of its answer is at the client's.
+    Answer(Exchange, Part, u32),
+    /// The client has closed an exchange, and the server learns of it.
+    ClientLeft(Exchange, u32),
+    SiteWake,
+    SiteUp,
+    SiteDies(u32),
 }
 
 /// The queue: what happens next is last. A run has a handful of things waiting, most of them to happen after all others, which

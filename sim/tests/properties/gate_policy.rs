@@ -11,7 +11,7 @@ use mcp_parley_negotiation::gate::{
     UnknownInitialize, UnreadableId,
 };
 use mcp_parley_sim::{Bytes, Case, ClientSide, ServerSide};
-use mcp_parley_trace::Subject;
+use mcp_parley_trace::{Subject, Transport};
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 
@@ -101,7 +101,8 @@ fn clean((policy, client, decisions): &Drawn, deviations: &GateDeviations) -> Re
     let played = Arc::new(Played::new(persona).unwrap());
     let server = ServerSide { played, deviations: deviations.clone() };
     let declared = Arc::new(client.declared());
-    let case = Case { subject: Subject::Server, client: client.clone(), declared, server };
+    let (subject, transport) = (Subject::Server, Transport::Stdio);
+    let case = Case { subject, transport, client: client.clone(), declared, server };
     run(&case, Bytes::new(decisions)).is_clean()
 }
 

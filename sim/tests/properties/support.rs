@@ -26,7 +26,8 @@ pub(crate) const LEGACY: [&str; 5] = ["2025-11-25", "2025-06-18", "2025-03-26", 
 pub(crate) fn client_case(policy: &ClientPolicy, deviations: &ClientDeviations, played: Arc<Played>) -> Case {
     let client = ClientSide::Machine { policy: Arc::new(policy.clone()), deviations: deviations.clone() };
     let server = ServerSide { played, deviations: GateDeviations::default() };
-    Case { subject: Subject::Client, declared: Arc::new(client.declared()), client, server }
+    let declared = Arc::new(client.declared());
+    Case { subject: Subject::Client, transport: Transport::Stdio, declared, client, server }
 }
 
 /// One run, judged.
@@ -40,7 +41,7 @@ pub(crate) fn run(case: &Case, chooser: impl Chooser) -> Ran {
     let mut world = World::new();
     world.run(case, chooser);
     let mut judge = Judge::new();
-    let verdicts = judge.judge(&world.recording, &case.declared, case.subject, Transport::Stdio);
+    let verdicts = judge.judge(&world.recording, &case.declared, case.subject, case.transport);
     let applies = |(_, verdict): &(&str, &Verdict)| verdict.outcome != Outcome::NotApplicable;
     let verdicts = verdicts.iter().filter(applies).map(|(id, verdict)| (id, verdict.clone())).collect();
     Ran { recording: world.recording, verdicts }
@@ -111,7 +112,7 @@ impl Server {
     /// long as a hundred others, and what it shows is in the corpus.
     pub(crate) fn all() -> Vec<Self> {
         let mut all = Vec::new();
-        for draft in personas() {
+        for draft in personas().iter().filter(|draft| draft.is_for_stdio()) {
             let points = draft.open_points();
             let simplest = vec![0; points.len()];
             all.push(Self { draft, choices: simplest.clone() });
@@ -216,5 +217,6 @@ pub(crate) fn client_policies() -> impl Strategy<Value = ClientPolicy> {
         initialize_refused: later.5,
         early_request: later.6,
         cached_era: open.5,
+        ..ClientPolicy::default()
     })
 }
