@@ -165,6 +165,27 @@ pub(crate) struct ServeArgs {
 pub(crate) enum ServeTransport {
     /// Over standard input and output, as MCP clients start servers.
     Stdio(ServeStdioArgs),
+    /// Over Streamable HTTP, on a loopback port. Prints the endpoint's URL as its only line.
+    Http(ServeHttpArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ServeHttpArgs {
+    /// A persona's id (see `list personas`), or a persona file.
+    #[arg(long, value_name = "ID|FILE")]
+    pub(crate) persona: String,
+    /// Which value each `one_of` of the persona takes, counted from 0, in the order of the file. Default: the first.
+    #[arg(long, value_name = "N,N…", value_delimiter = ',')]
+    pub(crate) choose: Vec<u32>,
+    /// The port, 0 for a free one.
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    pub(crate) port: u16,
+    /// The endpoint's path. Requests to others are answered 404.
+    #[arg(long, default_value = "/mcp", value_name = "PATH")]
+    pub(crate) path: String,
+    /// Write a trace of the run into this folder; `show` draws it.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) trace: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -5,6 +5,7 @@
 //! peer file FOLDER PERSONA                      the same, writing its own trace
 //! peer plain PERSONA                            the same, without any record
 //! peer driver BEHAVIOUR TAG -- SERVER…          a client driver
+//! peer web BEHAVIOUR TAG WORDS… URL             a client driver over HTTP
 //! peer supervise TAG                            runs a driver that waits for ever
 //! ```
 #![expect(
@@ -16,6 +17,7 @@
 )]
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -47,6 +49,7 @@ async fn main() {
         }
         ["plain", persona, ..] => play((*persona).to_owned(), Record::Nothing).await,
         ["driver", behaviour, _, "--", server @ ..] => behave(behaviour, server),
+        ["web", behaviour, _, words @ ..] => browse(behaviour, words),
         ["supervise", tag] => supervise(tag).await,
         _ => std::process::exit(2),
     }
@@ -215,11 +218,54 @@ fn behave(behaviour: &str, server: &[&str]) {
     report(true, None);
 }
 
+/// A client driver over HTTP that behaves as one word says.
+fn browse(behaviour: &str, words: &[&str]) {
+    let url = words.last().unwrap();
+    let (address, path) = url.strip_prefix("http://").unwrap().split_once('/').unwrap();
+    let send = |path: &str| {
+        let mut stream = TcpStream::connect(address)?;
+        let head = format!("POST /{path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n");
+        write!(stream, "{head}Content-Length: 4\r\n\r\nping").map(|()| stream)
+    };
+    let ask = |path: &str| {
+        let mut answer = String::new();
+        send(path)?.read_to_string(&mut answer).map(|_| answer)
+    };
+    match behaviour {
+        "hangs" => {
+            let _open = send(path).unwrap();
+            drop(std::io::stdin().read_to_end(&mut Vec::new()));
+        }
+        "leaves" => {
+            let mut open = send(path).unwrap();
+            open.read_exact(&mut [0]).unwrap();
+        }
+        "wanders" => eprintln!("{}", ask("elsewhere").unwrap()),
+        "tells" => {
+            let variable = |name: &str| std::env::var(name).unwrap_or_default();
+            let file = words.iter().find_map(|word| std::fs::read_to_string(word).ok());
+            let version = variable("MCP_CONFORMANCE_PROTOCOL_VERSION");
+            let said =
+                [words.join(" "), variable("MCP_CONFORMANCE_SCENARIO"), version, file.unwrap_or_default()];
+            eprintln!("{}", said.join("|"));
+        }
+        "twice" => {
+            ask(path).unwrap();
+            // The server has ended by then.
+            let refused = ask(path).unwrap_err();
+            eprintln!("{:?}", refused.kind());
+        }
+        _ => eprintln!("{}", ask(path).unwrap()),
+    }
+    report(true, None);
+}
+
 async fn supervise(tag: &str) {
     let this = std::env::current_exe().unwrap().to_string_lossy().into_owned();
     let run = DriverRun {
         command: [&this, "driver", "hangs", tag, "--", "{server}"].map(str::to_owned).to_vec(),
         directory: None,
+        environment: std::collections::BTreeMap::new(),
         server: [&this, "mock", tag].map(str::to_owned).to_vec(),
         mode: "auto".into(),
         probe_timeout: Duration::from_secs(1),

@@ -1,24 +1,26 @@
 //! Puts a real client on trial: starts its driver, plays the server through mock processes, records, and cleans up.
 
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::future::Future;
 use std::io;
-use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::process::{ExitStatus, Stdio};
+use std::pin::pin;
+use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_parley_trace::{Kind, Node, Recording};
 use thiserror::Error;
-use tokio::process::{Child, ChildStdin, Command};
 use tokio::time::{sleep, timeout};
 
-use crate::driver::{DriverLine, MAX_OUTPUT_BYTES, UNSUPPORTED_STATUS};
+use crate::command::{Driver, Server};
+use crate::driver::{DriverLine, UNSUPPORTED_STATUS};
 use crate::log::{Bounds, Log, Stop, now};
-use crate::os::{Group, signal_of};
+use crate::os::signal_of;
 use crate::recorder::Recorder;
-use crate::tail::{Kept, Part};
+use crate::serve::ServeEnd;
+use crate::site::{PlaySite, SiteBounds, SiteRecord, SiteSocket, serve_site};
 
 /// Nothing counts as stuck sooner, however short the subject's own waits are.
 const MIN_STUCK: Duration = Duration::from_secs(45);
@@ -28,19 +30,22 @@ const DRIVER_GRACE: Duration = Duration::from_secs(15);
 const TERM_GRACE: Duration = Duration::from_secs(2);
 /// Mocks that outlive the driver have this long to see the end of their input.
 const MOCK_GRACE: Duration = Duration::from_secs(3);
-const STDERR_BYTES: usize = 64 << 10;
 /// A client that has not started its server by then is not starting any more, but waiting.
 const START_GRACE: Duration = Duration::from_secs(30);
 
 /// One run of a client driver.
 #[derive(Clone, Debug)]
 pub struct DriverRun {
-    /// The driver's command. `{mode}`, `{probe_timeout_ms}` and `{timeout_ms}` are replaced wherever they stand; an argument
-    /// that is `{server}` becomes the mock's command, one argument a word.
+    /// The driver's command. `{mode}`, `{probe_timeout_ms}` and `{timeout_ms}` are replaced wherever they stand. Over stdio an
+    /// argument that is `{server}` becomes the mock's command, one argument a word. Over HTTP `{url}` becomes the endpoint; a command
+    /// that names it nowhere is given it as a last argument, as the official conformance suite does. Over either, `{mcp-json}`
+    /// becomes the path of a file as most clients have it: `{"mcpServers":{"parley":…}}`.
     pub command: Vec<String>,
     /// Where it runs; the current folder if absent.
     pub directory: Option<PathBuf>,
-    /// How the mock is started: this program and its arguments. `--recorder ADDRESS --token TOKEN` is added.
+    /// Variables that are set for it, besides those that this process has; see [`conformance_environment`].
+    pub environment: BTreeMap<String, String>,
+    /// Over stdio, how the mock is started: this program and its arguments. `--recorder ADDRESS --token TOKEN` is added.
     pub server: Vec<String>,
     /// `auto`, `legacy`, `modern` or `pin:VERSION`.
     pub mode: String,
@@ -90,7 +95,7 @@ pub enum RunEnd {
     DriverTimedOut,
     /// The SDK has no such mode (exit status 89).
     Unsupported,
-    /// The client never started the server.
+    /// The client never started the server, or never sent it a request.
     NeverConnected,
     /// The driver failed. Why.
     DriverFailed(String),
@@ -117,10 +122,16 @@ pub enum DriveError {
     NoCommand,
     /// The command does not say where the server's command goes.
     #[error(
-        "the client's command has no argument {{server}}: put it where the command of the server belongs"
+        "the client's command has no argument {{server}}: put it where the command of the server belongs (or {{mcp-json}}, for the path of a file that names it)"
     )]
     NoServer,
-    /// The recorder cannot listen.
+    /// Over HTTP there is no such command.
+    #[error("over HTTP there is no command for {{server}}: say {{url}} in the client's command")]
+    ServerOverHttp,
+    /// The file cannot be written.
+    #[error("cannot write the file for {{mcp-json}}: {0}")]
+    McpJson(io::Error),
+    /// The recorder, or the server, cannot listen.
     #[error("cannot listen on loopback: {0}")]
     Listen(io::Error),
     /// The driver cannot be started.
@@ -151,14 +162,81 @@ pub async fn drive(
 ) -> Result<Driven, DriveError> {
     let log = Arc::new(Log::new(run.bounds));
     let recorder = Recorder::listen(persona, Arc::clone(&log)).await.map_err(DriveError::Listen)?;
-    let mut driver = Driver::start(run, recorder.address(), recorder.token())?;
-    let ended = tokio::select! {
-        biased;
-        never = let_others_start(&log, start) => match never {},
-        ended = watch(run, &log, &mut driver, cancel) => ended,
-    };
+    let (address, token) = (recorder.address().to_string(), recorder.token().to_owned());
+    let link = ["--recorder".to_owned(), address, "--token".to_owned(), token];
+    let server = Server::Stdio(run.server.iter().cloned().chain(link).collect());
+    let mut driver = Driver::start(run, &server)?;
+    let ended = attend(run, &log, &mut driver, start, cancel, std::future::pending()).await;
     // Mocks first: those in the driver's group shall see the end of their input and not our signal.
     recorder.close(MOCK_GRACE).await;
+    Ok(finish(run, &log, driver, ended).await)
+}
+
+/// Runs the driver once against a site that `player` plays, which is hosted here: on a loopback port of its own, under a path that
+/// nobody can guess. Requests to other paths are recorded as events of nobody who is judged. As with [`drive`], nothing is left of
+/// the run.
+///
+/// # Errors
+/// When the run cannot begin. What goes wrong later is a [`RunEnd`].
+pub async fn drive_http(
+    run: &DriverRun,
+    player: impl PlaySite,
+    start: impl Sized,
+    cancel: impl Future<Output = ()>,
+) -> Result<Driven, DriveError> {
+    let log = Arc::new(Log::new(run.bounds));
+    let mut socket = SiteSocket::bind(0, None, SiteBounds::default()).map_err(DriveError::Listen)?;
+    let (server, mut open) = (Server::Http(socket.url()), socket.connections());
+    let mut host = pin!(host(player, &mut socket, &log));
+    let mut driver = Driver::start(run, &server)?;
+    let ended = attend(run, &log, &mut driver, start, cancel, host.as_mut()).await;
+    tokio::select! {
+        never = host => match never {},
+        // The client's connections close with it, which is the last that it does.
+        _ = timeout(MOCK_GRACE, open.wait_for(|open| *open == 0)) => {}
+    }
+    Ok(finish(run, &log, driver, ended).await)
+}
+
+/// Serves the site. When it has ended the run goes on: the client finds nobody there.
+async fn host(player: impl PlaySite, socket: &mut SiteSocket, log: &Arc<Log>) -> Infallible {
+    let record = SiteRecord::log(Arc::clone(log));
+    if let ServeEnd::Failed(why) = serve_site(player, socket, record, std::future::pending()).await {
+        log.stop(Stop::MockFailed(why));
+    }
+    std::future::pending().await
+}
+
+/// What the official conformance suite sets for the clients that it starts, for those that were written for it: the scenario by which
+/// they know what to do, and the version by which they know the era. In mode `auto` no version is set.
+pub fn conformance_environment(scenario: &str, mode: &str) -> BTreeMap<String, String> {
+    let version = match mode {
+        "legacy" => Some("2025-11-25"),
+        "modern" => Some("2026-07-28"),
+        mode => mode.strip_prefix("pin:"),
+    };
+    let version = version.map(|version| ("MCP_CONFORMANCE_PROTOCOL_VERSION".to_owned(), version.to_owned()));
+    let scenario = ("MCP_CONFORMANCE_SCENARIO".to_owned(), scenario.to_owned());
+    [scenario].into_iter().chain(version).collect()
+}
+
+async fn attend(
+    run: &DriverRun,
+    log: &Log,
+    driver: &mut Driver,
+    start: impl Sized,
+    cancel: impl Future<Output = ()>,
+    host: impl Future<Output = Infallible>,
+) -> Ended {
+    tokio::select! {
+        biased;
+        never = let_others_start(log, start) => match never {},
+        never = host => match never {},
+        ended = watch(run, log, driver, cancel) => ended,
+    }
+}
+
+async fn finish(run: &DriverRun, log: &Log, mut driver: Driver, ended: Ended) -> Driven {
     driver.group.kill();
     let _ = timeout(TERM_GRACE, driver.child.wait()).await;
     driver.group.finish();
@@ -167,11 +245,11 @@ pub async fn drive(
         driver.stderr.ended().await;
     })
     .await;
-    Ok(conclude(run, &log, &driver, ended))
+    conclude(run, log, &driver, ended)
 }
 
 async fn let_others_start(log: &Log, start: impl Sized) -> Infallible {
-    let _ = timeout(START_GRACE, log.started()).await;
+    let _ = timeout(START_GRACE, log.met()).await;
     drop(start);
     std::future::pending().await
 }
@@ -190,7 +268,7 @@ async fn watch(run: &DriverRun, log: &Log, driver: &mut Driver, cancel: impl Fut
         status = driver.child.wait() => return Ended::Exited(status),
         stop = log.stopped() => Ended::Stopped(stop),
         () = silence(log, run.stuck_after) => {
-            if log.processes() > 0 {
+            if log.is_met() {
                 log.conclude(Node::Harness, Kind::Stuck, b"the client to write, to close or to end");
             }
             Ended::Silent
@@ -223,7 +301,7 @@ fn conclude(run: &DriverRun, log: &Log, driver: &Driver, ended: Ended) -> Driven
         _ if log.stop_reason().is_some() => (stopped(log.stop_reason()), None),
         Ended::Stopped(stop) => (stopped(Some(stop)), None),
         Ended::Exited(status) => exited(run, &status, &output),
-        Ended::Silent if log.processes() == 0 => (RunEnd::NeverConnected, None),
+        Ended::Silent if !log.is_met() => (RunEnd::NeverConnected, None),
         Ended::Silent => (RunEnd::Stuck, None),
         Ended::OutOfTime => {
             let limit = run.timeout.saturating_add(DRIVER_GRACE).as_secs();
@@ -239,11 +317,8 @@ fn conclude(run: &DriverRun, log: &Log, driver: &Driver, ended: Ended) -> Driven
     if let Some(line) = &line {
         report(log, line);
     }
-    let end = if end == RunEnd::Done && log.processes() == 0 && !run.prints_line {
-        RunEnd::NeverConnected
-    } else {
-        end
-    };
+    let end =
+        if end == RunEnd::Done && !log.is_met() && !run.prints_line { RunEnd::NeverConnected } else { end };
     log.conclude(Node::Harness, Kind::End(end.is_complete()), b"");
     Driven {
         end,
@@ -295,60 +370,4 @@ fn report(log: &Log, line: &DriverLine) {
     } else if let Some(error) = line.error.as_ref().filter(|_| !line.timed_out()) {
         log.conclude(Node::Client, Kind::Failed, error.message.as_bytes());
     }
-}
-
-/// The running driver.
-struct Driver {
-    child: Child,
-    group: Group,
-    /// Waiting for a child closes the pipe, unless it was taken out.
-    _stdin: Option<ChildStdin>,
-    stdout: Kept,
-    stderr: Kept,
-}
-
-impl Driver {
-    fn start(run: &DriverRun, recorder: SocketAddr, token: &str) -> Result<Self, DriveError> {
-        let argv = expand(run, recorder, token)?;
-        let (program, arguments) = argv.split_first().ok_or(DriveError::NoCommand)?;
-        let mut command = Command::new(program);
-        // The driver reads nothing; that the pipe closes tells it that this process is gone.
-        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        if let Some(directory) = &run.directory {
-            command.current_dir(directory);
-        }
-        Group::prepare(&mut command);
-        let failed = |error| DriveError::Spawn { program: program.clone(), error };
-        let mut child = command.spawn().map_err(failed)?;
-        let group = Group::of(&child);
-        let piped =
-            || DriveError::Spawn { program: program.clone(), error: io::ErrorKind::BrokenPipe.into() };
-        let stdout = child.stdout.take().ok_or_else(piped)?;
-        let stderr = child.stderr.take().ok_or_else(piped)?;
-        let stdout = Kept::read(stdout, Part::First(MAX_OUTPUT_BYTES));
-        let stderr = Kept::read(stderr, Part::Last(STDERR_BYTES));
-        Ok(Self { _stdin: child.stdin.take(), child, group, stdout, stderr })
-    }
-}
-
-fn expand(run: &DriverRun, recorder: SocketAddr, token: &str) -> Result<Vec<String>, DriveError> {
-    if run.command.is_empty() {
-        return Err(DriveError::NoCommand);
-    }
-    let link = ["--recorder".to_owned(), recorder.to_string(), "--token".to_owned(), token.to_owned()];
-    let mut argv = Vec::new();
-    let mut has_server = false;
-    for word in &run.command {
-        if word == "{server}" {
-            has_server = true;
-            argv.extend(run.server.iter().chain(&link).cloned());
-        } else {
-            argv.push(
-                word.replace("{mode}", &run.mode)
-                    .replace("{probe_timeout_ms}", &run.probe_timeout.as_millis().to_string())
-                    .replace("{timeout_ms}", &run.timeout.as_millis().to_string()),
-            );
-        }
-    }
-    if has_server { Ok(argv) } else { Err(DriveError::NoServer) }
 }

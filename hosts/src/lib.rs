@@ -2,11 +2,14 @@
 //!
 //! - [`drive`]: puts a real client on trial. It starts the client's driver, which starts mock servers; each of those connects
 //!   to the recorder of its run, and lives no longer than that connection.
+//! - [`drive_http`]: the same over HTTP; the server is in this process.
 //! - [`serve`]: such a mock server, on real standard streams.
+//! - [`serve_site`]: a mock server over HTTP.
 //! - [`probe`]: one polite negotiation with a real server.
 //!
 //! No function here creates a runtime; all of them run well on a single thread, with tokio's I/O and time enabled.
 
+mod command;
 mod drive;
 mod driver;
 mod frames;
@@ -18,9 +21,12 @@ mod record;
 mod recorder;
 mod serve;
 mod server;
+mod site;
 mod tail;
 
-pub use drive::{DriveError, Driven, DriverRun, RunEnd, drive, stuck_after};
+pub use drive::{
+    DriveError, Driven, DriverRun, RunEnd, conformance_environment, drive, drive_http, stuck_after,
+};
 pub use driver::{DriverError, DriverLine, Stage};
 pub use log::Bounds;
 pub use os::asked_to_end;
@@ -28,3 +34,4 @@ pub use persona::PersonaPlayer;
 pub use probe::{ProbeEnd, ProbeError, ProbeReport, ProbeRun, probe};
 pub use record::{FileRecord, Link, LinkError, Record, RecordError};
 pub use serve::{LOST_RECORDER_EXIT, Play, PlayInput, PlayOutput, ServeEnd, serve, serve_stdio};
+pub use site::{PlaySite, SiteBounds, SiteRecord, SiteSocket, serve_site};

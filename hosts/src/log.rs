@@ -13,7 +13,7 @@ pub struct Bounds {
     pub data_bytes: usize,
     /// Events.
     pub events: usize,
-    /// Processes started by the client.
+    /// Processes of the server.
     pub processes: u32,
 }
 
@@ -40,13 +40,15 @@ pub(crate) struct Log {
     started: Instant,
     bounds: Bounds,
     stopped: Notify,
-    admitted: Notify,
+    met: Notify,
 }
 
 #[derive(Debug)]
 struct Inner {
     recording: Recording,
     processes: u32,
+    /// The client has started a server, or sent it a request.
+    is_met: bool,
     strangers: u32,
     stop: Option<Stop>,
     /// When the subject or its counterpart last did something.
@@ -60,9 +62,15 @@ pub(crate) fn now() -> Instant {
 impl Log {
     pub(crate) fn new(bounds: Bounds) -> Self {
         let started = now();
-        let inner =
-            Inner { recording: Recording::new(), processes: 0, strangers: 0, stop: None, last_act: started };
-        Self { inner: Mutex::new(inner), started, bounds, stopped: Notify::new(), admitted: Notify::new() }
+        let inner = Inner {
+            recording: Recording::new(),
+            processes: 0,
+            is_met: false,
+            strangers: 0,
+            stop: None,
+            last_act: started,
+        };
+        Self { inner: Mutex::new(inner), started, bounds, stopped: Notify::new(), met: Notify::new() }
     }
 
     /// Adds an event with the time of now. `None`, and the run is stopped, when a bound is reached.
@@ -80,7 +88,7 @@ impl Log {
         }
         let recording = &inner.recording;
         let flood = if recording.len_bytes() + bytes.len() > self.bounds.data_bytes {
-            Some(format!("more than {} bytes crossed the pipes", self.bounds.data_bytes))
+            Some(format!("more than {} bytes were exchanged", self.bounds.data_bytes))
         } else if recording.events().len() >= self.bounds.events {
             Some(format!("more than {} events", self.bounds.events))
         } else {
@@ -127,7 +135,6 @@ impl Log {
                 return None;
             }
             inner.processes += 1;
-            self.admitted.notify_one();
             inner.processes - 1
         };
         self.push(Node::Server, Channel::Process(process), Kind::Up, None, b"").map(|_| process)
@@ -141,14 +148,20 @@ impl Log {
         self.lock().strangers
     }
 
-    pub(crate) fn processes(&self) -> u32 {
-        self.lock().processes
+    /// The client has met its server.
+    pub(crate) fn meet(&self) {
+        self.lock().is_met = true;
+        self.met.notify_one();
     }
 
-    /// Resolves when the client has started a server.
-    pub(crate) async fn started(&self) {
-        while self.processes() == 0 {
-            self.admitted.notified().await;
+    pub(crate) fn is_met(&self) -> bool {
+        self.lock().is_met
+    }
+
+    /// Resolves when the client has met its server.
+    pub(crate) async fn met(&self) {
+        while !self.is_met() {
+            self.met.notified().await;
         }
     }
 

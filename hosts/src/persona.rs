@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use mcp_parley_mock_servers::{Played, Server, ServerInput, ServerOutput};
+use mcp_parley_mock_servers::{Played, Server, ServerInput, ServerOutput, Site, SiteInput, SiteOutput};
 use mcp_parley_negotiation::Time;
 
 use crate::serve::{Play, PlayInput, PlayOutput};
+use crate::site::PlaySite;
 
 /// Plays one process of a persona.
 #[derive(Debug)]
@@ -41,5 +42,15 @@ impl Play for PersonaPlayer {
             ServerOutput::Signal(signal) => PlayOutput::Signal(signal),
             ServerOutput::WakeAt(time) => PlayOutput::WakeAt(time),
         })
+    }
+}
+
+impl PlaySite for Site {
+    fn handle_input(&mut self, now: Time, input: SiteInput<'_>) {
+        Self::handle_input(self, now, input);
+    }
+
+    fn poll_output(&mut self, buf: &mut Vec<u8>) -> Option<SiteOutput> {
+        Self::poll_output(self, buf)
     }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use mcp_parley_trace::{
-    Channel, Footer, Header, Kind, MAX_DATA_BYTES, MAX_EVENTS, Node, Recording, WriteError, Writer,
+    Channel, Footer, Header, Kind, MAX_DATA_BYTES, MAX_EVENTS, Node, Recording, Transport, WriteError, Writer,
 };
 use thiserror::Error;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -229,15 +229,19 @@ pub struct FileRecord {
 }
 
 impl FileRecord {
-    /// Creates `stdio-N.jsonl` in the folder (which is created as well), with the first N that is free: clients start
+    /// Creates `stdio-N.jsonl` or `http-N.jsonl` in the folder (which is created as well), with the first N that is free: clients start
     /// several servers with the same arguments.
     ///
     /// # Errors
     /// When the folder or the file cannot be written, or holds 10 000 traces already.
     pub fn create(folder: &Path, header: &Header) -> Result<Self, WriteError> {
         fs::create_dir_all(folder)?;
+        let transport = match header.transport {
+            Transport::Stdio => "stdio",
+            Transport::Http => "http",
+        };
         for n in 0..MAX_FILES {
-            let path = folder.join(format!("stdio-{n}.jsonl"));
+            let path = folder.join(format!("{transport}-{n}.jsonl"));
             match OpenOptions::new().write(true).create_new(true).open(&path) {
                 Ok(file) => {
                     let mut writer = Writer::new(BufWriter::new(file), header)?;
@@ -264,7 +268,7 @@ impl FileRecord {
         &self.path
     }
 
-    fn event(
+    pub(crate) fn event(
         &mut self,
         node: Node,
         channel: Channel,
@@ -289,7 +293,7 @@ impl FileRecord {
         Ok(self.next_seq - 1)
     }
 
-    fn finish(mut self, complete: bool) -> Result<(), RecordError> {
+    pub(crate) fn finish(mut self, complete: bool) -> Result<(), RecordError> {
         self.event(Node::Harness, Channel::None, Kind::End(complete), None, b"")?;
         self.writer.finish(Some(&Footer::default()))?;
         Ok(())

@@ -87,7 +87,8 @@ impl Drop for Recorder {
     }
 }
 
-fn new_token() -> io::Result<String> {
+/// 128 bits that nobody can guess, in hexadecimal.
+pub(crate) fn new_token() -> io::Result<String> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(io::Error::other)?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
@@ -119,6 +120,7 @@ async fn connection(stream: TcpStream, shared: Arc<Shared>) {
     // It fails on sockets that are gone, which the next read tells.
     let _ = stream.get_ref().set_nodelay(true);
     if let Some(process) = shared.log.admit() {
+        shared.log.meet();
         let mut closing = shared.closing.subscribe();
         tokio::select! {
             () = serve(&mut stream, &shared, process) => {}

@@ -19,6 +19,7 @@ fn run(behaviour: &str, tag: &str) -> DriverRun {
     DriverRun {
         command: [&peer(), "driver", behaviour, tag, "--", "{server}"].map(str::to_owned).to_vec(),
         directory: None,
+        environment: Default::default(),
         server: [&peer(), "mock", tag].map(str::to_owned).to_vec(),
         mode: "auto".into(),
         probe_timeout: Duration::from_secs(1),
@@ -98,7 +99,7 @@ async fn wrong_token_is_refused() {
 #[tokio::test]
 async fn floods_end_the_run_with_a_reason() {
     let flood = driven("reads", "flood").await;
-    assert_eq!(flood.end, RunEnd::Flood("more than 16777216 bytes crossed the pipes".into()));
+    assert_eq!(flood.end, RunEnd::Flood("more than 16777216 bytes were exchanged".into()));
     assert!(flood.recording.len_bytes() <= 16 << 20);
 
     let tag = tag("many");

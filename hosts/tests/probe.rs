@@ -111,7 +111,7 @@ async fn silent_server_that_ignores_everything_is_closed_by_force() {
 async fn flood_is_stopped_and_leaves_nothing() {
     let tag = tag("yes");
     let report = probed(&shell(&format!("yes {tag}"))).await;
-    assert_eq!(report.end, ProbeEnd::Flood("more than 16777216 bytes crossed the pipes".into()));
+    assert_eq!(report.end, ProbeEnd::Flood("more than 16777216 bytes were exchanged".into()));
     assert_none_left(&tag, Duration::from_millis(200));
 }
 

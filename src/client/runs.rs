@@ -145,6 +145,7 @@ fn driver_run(args: &ClientArgs, subject: &Subject) -> Result<DriverRun, Failure
     Ok(DriverRun {
         command: subject.command.clone(),
         directory: subject.directory.clone(),
+        environment: BTreeMap::new(),
         server: vec![exe, "serve".into(), "stdio".into()],
         mode: args.mode.clone(),
         probe_timeout: Duration::from_millis(subject.probe_timeout_ms),

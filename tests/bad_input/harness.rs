@@ -23,7 +23,7 @@ const HEAD_BYTES: u64 = 64 << 10;
 const TOKEN: &str = "MCP_PARLEY_BAD_INPUT";
 
 /// The binary of the test's own profile, unless another is named: users run the release binary.
-fn exe() -> std::ffi::OsString {
+pub(crate) fn exe() -> std::ffi::OsString {
     std::env::var_os("MCP_PARLEY_EXE").unwrap_or_else(|| env!("CARGO_BIN_EXE_mcp-parley").into())
 }
 

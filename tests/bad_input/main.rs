@@ -10,6 +10,7 @@ mod files;
 mod harness;
 mod served;
 mod servers;
+mod sites;
 mod traces;
 
 /// A line that no side can hold.

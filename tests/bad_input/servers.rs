@@ -4,7 +4,7 @@ use super::DEEP;
 use super::harness::Bench;
 
 const DISCOVERED: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{},"ttlMs":0,"cacheScope":"private"}}"#;
-const FLOOD: &str = "the server writes too much: more than 16777216 bytes crossed the pipes; what is no message belongs on standard error";
+const FLOOD: &str = "the server writes too much: more than 16777216 bytes were exchanged; what is no message belongs on standard error";
 
 /// Probes a server in the shell: how it ended, and the lines that were said of it.
 #[track_caller]
