@@ -80,6 +80,9 @@ pub(crate) struct HuntArgs {
     /// The server: `persona:ID`, a persona file, or `mutant:ID` (then the server is on trial). Default: all personas.
     #[arg(long, value_name = "SERVER")]
     pub(crate) server: Option<String>,
+    /// Over which transport. Default: both, one run in three over HTTP.
+    #[arg(long, value_enum)]
+    pub(crate) transport: Option<Transport>,
     /// Which seeds: `FROM..TO`, or a number of them from 0.
     #[arg(long, default_value = "0..200000", value_name = "SEEDS")]
     pub(crate) seeds: String,
@@ -110,6 +113,24 @@ pub(crate) struct ReplayArgs {
     /// How the result is printed.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
+}
+
+/// How client and server are connected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Transport {
+    /// Standard streams of a process.
+    Stdio,
+    /// Streamable HTTP.
+    Http,
+}
+
+impl From<Transport> for mcp_parley_trace::Transport {
+    fn from(transport: Transport) -> Self {
+        match transport {
+            Transport::Stdio => Self::Stdio,
+            Transport::Http => Self::Http,
+        }
+    }
 }
 
 /// How a run is shown.

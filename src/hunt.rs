@@ -11,6 +11,7 @@ use cpu_time::ProcessTime;
 use indicatif::{HumanCount, ProgressBar, ProgressState, ProgressStyle};
 use mcp_parley_negotiation::client::State;
 use mcp_parley_sim::{Campaign, Drawer, Few, Found, Progress, Setup, record};
+use mcp_parley_trace::Transport;
 
 use crate::cli::{Format, HuntArgs};
 use crate::exit::{Ended, Exit, Failure};
@@ -21,7 +22,8 @@ use crate::{findings, sides};
 const NAMED: usize = 6;
 
 pub(crate) fn run(args: &HuntArgs) -> Ended {
-    let setup = Arc::new(sides::setup(&args.client, args.server.as_deref())?);
+    let transport = args.transport.map(Into::into);
+    let setup = Arc::new(sides::setup(&args.client, args.server.as_deref(), transport)?);
     let seeds = seeds(&args.seeds)?;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let campaign = Campaign {
@@ -47,7 +49,7 @@ pub(crate) fn run(args: &HuntArgs) -> Ended {
     }
     found.catch_up(&progress, &bar)?;
     match args.format {
-        Format::Json => print_json(&progress, &found.files, cpu)?,
+        Format::Json => print_json(&setup, &progress, &found.files, cpu)?,
         Format::Text => print_summary(args, &setup, &progress, cpu),
     }
     Ok(exit(&progress))
@@ -100,7 +102,7 @@ fn show(bar: &ProgressBar, setup: &Setup, progress: &Progress) {
         progress.servers.len(),
         setup.servers.len(),
         progress.states.len(),
-        State::over_stdio().count()
+        possible(setup).count()
     ));
 }
 
@@ -135,7 +137,25 @@ fn runs_per_cpu_second(progress: &Progress, cpu: Duration) -> u64 {
     progress.runs.saturating_mul(1_000_000) / micros
 }
 
-fn print_json(progress: &Progress, files: &[(PathBuf, String)], cpu: Duration) -> Result<(), Failure> {
+/// The states that this campaign can come to.
+fn possible(setup: &Setup) -> impl Iterator<Item = State> + use<> {
+    let (pipes, http) = match setup.transport {
+        Some(Transport::Stdio) => (true, false),
+        Some(Transport::Http) => (false, true),
+        None => (true, true),
+    };
+    State::ALL.iter().copied().filter(move |state| {
+        pipes && State::over_stdio().any(|own| own == *state)
+            || http && State::over_http().any(|own| own == *state)
+    })
+}
+
+fn print_json(
+    setup: &Setup,
+    progress: &Progress,
+    files: &[(PathBuf, String)],
+    cpu: Duration,
+) -> Result<(), Failure> {
     let findings: Vec<_> = progress
         .findings
         .iter()
@@ -151,7 +171,7 @@ fn print_json(progress: &Progress, files: &[(PathBuf, String)], cpu: Duration) -
         "hash": format!("{:032x}", progress.hash),
         "runs_per_cpu_second": runs_per_cpu_second(progress, cpu),
         "personas": progress.servers.len(),
-        "client_states": State::over_stdio()
+        "client_states": possible(setup)
             .map(|state| (state.name(), progress.states.get(&state).copied().unwrap_or(0)))
             .collect::<BTreeMap<_, _>>(),
         "ends": progress.ends,
@@ -175,7 +195,7 @@ fn print_summary(args: &HuntArgs, setup: &Setup, progress: &Progress, cpu: Durat
         progress.hash
     );
     say!("  personas met: {} of {}", progress.servers.len(), setup.servers.len());
-    say!("  client states reached: {}", states(progress));
+    say!("  client states reached: {}", states(setup, progress));
     for (end, count) in &progress.ends {
         say!("  {count:>9} {end}");
     }
@@ -202,10 +222,10 @@ fn more<T>(few: &Few<T>) {
 }
 
 /// How many of how many, and by name those that are missing, if they are few.
-fn states(progress: &Progress) -> String {
+fn states(setup: &Setup, progress: &Progress) -> String {
     let missing: Vec<&str> =
-        State::over_stdio().filter(|state| !progress.states.contains_key(state)).map(State::name).collect();
-    let text = format!("{} of {}", progress.states.len(), State::over_stdio().count());
+        possible(setup).filter(|state| !progress.states.contains_key(state)).map(State::name).collect();
+    let text = format!("{} of {}", progress.states.len(), possible(setup).count());
     if missing.is_empty() || missing.len() > NAMED {
         text
     } else {

@@ -8,15 +8,26 @@ use mcp_parley_mock_servers as mock_servers;
 use mcp_parley_mock_servers::{Draft, Persona};
 use mcp_parley_negotiation::client::ClientDeviations;
 use mcp_parley_sim::Setup;
-use mcp_parley_trace::Subject;
+use mcp_parley_trace::{Subject, Transport};
 
 use crate::exit::Failure;
 use crate::suggest::did_you_mean;
 
 /// Reads both sides. A server mutant is on trial itself; otherwise the client is.
-pub(crate) fn setup(client: &str, server: Option<&str>) -> Result<Setup, Failure> {
-    let mut setup = Setup { client: client_side(client)?, ..Setup::default() };
-    let Some(server) = server else { return Ok(setup) };
+pub(crate) fn setup(
+    client: &str,
+    server: Option<&str>,
+    transport: Option<Transport>,
+) -> Result<Setup, Failure> {
+    let mut setup = Setup { client: client_side(client)?, transport, ..Setup::default() };
+    let Some(server) = server else {
+        match transport {
+            Some(Transport::Stdio) => setup.servers.retain(Draft::is_for_stdio),
+            Some(Transport::Http) => setup.servers.retain(Draft::is_for_http),
+            None => {}
+        }
+        return Ok(setup);
+    };
     match server.split_once(':') {
         Some(("mutant", id)) => {
             let mutant = mock_servers::mutant(id).ok_or_else(|| {
@@ -33,7 +44,27 @@ pub(crate) fn setup(client: &str, server: Option<&str>) -> Result<Setup, Failure
         }
         _ => setup.servers = vec![persona(server)?],
     }
+    for draft in &setup.servers {
+        playable(draft, transport)?;
+    }
     Ok(setup)
+}
+
+/// A persona that a transport cannot play says why.
+pub(crate) fn playable(draft: &Draft, transport: Option<Transport>) -> Result<(), Failure> {
+    let Some(transport) = transport else { return Ok(()) };
+    let persona = draft.resolve(&[]).map_err(Failure::usage)?;
+    let (name, other, why) = match transport {
+        Transport::Stdio => ("stdio", "http", persona.refuses_stdio()),
+        Transport::Http => ("http", "stdio", persona.refuses_http()),
+    };
+    match why {
+        None => Ok(()),
+        Some(why) => {
+            let id = draft.id();
+            Err(Failure::usage(format!("persona {id} cannot be played over {name}: {why}; try {other}")))
+        }
+    }
 }
 
 fn client_side(client: &str) -> Result<ClientDeviations, Failure> {
