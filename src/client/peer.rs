@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use mcp_parley_trace::{Declared, Mode};
+use mcp_parley_trace::{Declared, Mode, Transport};
 use serde::Deserialize;
 
 use crate::cli::ClientArgs;
@@ -14,10 +14,8 @@ pub(crate) struct Subject {
     pub(crate) name: String,
     /// Package and version, where a peer file says so.
     pub(crate) sdk: Option<(String, String)>,
+    pub(crate) transport: Transport,
     pub(crate) command: Vec<String>,
-    /// What is started to judge it over HTTP, with `{url}` in it.
-    #[expect(dead_code, reason = "the runner over HTTP is what reads it")]
-    pub(crate) http_command: Option<Vec<String>>,
     pub(crate) directory: Option<PathBuf>,
     /// What makes the command work, for a shell.
     pub(crate) install: Option<String>,
@@ -25,6 +23,21 @@ pub(crate) struct Subject {
     /// How long its probe may take, in milliseconds.
     pub(crate) probe_timeout_ms: u64,
     pub(crate) is_driver: bool,
+}
+
+impl Subject {
+    /// The same client over the same transport.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        (&self.name, self.transport) == (&other.name, other.transport)
+    }
+
+    /// The transport's name.
+    pub(crate) fn over(&self) -> &'static str {
+        match self.transport {
+            Transport::Stdio => "stdio",
+            Transport::Http => "HTTP",
+        }
+    }
 }
 
 /// The file format of docs/driver.md.
@@ -71,8 +84,16 @@ pub(crate) fn subjects(args: &ClientArgs) -> Result<Vec<Subject>, Failure> {
     let mode = mode(&args.mode)?;
     if args.peer.is_empty() {
         if args.command.is_empty() {
-            return Err(Failure::usage("say which client: --peer FILE, or -- CMD… with {server} in it"));
+            return Err(Failure::usage(
+                "say which client: --peer FILE, or -- CMD… with {server} in it (over HTTP: {url})",
+            ));
         }
+        let has = |placeholder| args.command.iter().any(|word| word.contains(placeholder));
+        let transport = match args.transport {
+            Some(transport) => transport.into(),
+            None if has("{url}") && !has("{server}") => Transport::Http,
+            None => Transport::Stdio,
+        };
         let declared = Declared { mode, modern: None, legacy: None, longest_wait_us: None, reports: false };
         // A name and no path: it stands in the results and in the names of files.
         let program = args.command.first().map(PathBuf::from).unwrap_or_default();
@@ -80,8 +101,8 @@ pub(crate) fn subjects(args: &ClientArgs) -> Result<Vec<Subject>, Failure> {
         return Ok(vec![Subject {
             name,
             sdk: None,
+            transport,
             command: args.command.clone(),
-            http_command: None,
             directory: None,
             install: None,
             declared,
@@ -89,7 +110,11 @@ pub(crate) fn subjects(args: &ClientArgs) -> Result<Vec<Subject>, Failure> {
             is_driver: false,
         }]);
     }
-    args.peer.iter().map(|path| read(path, &mode, &args.mode)).collect()
+    let mut subjects = Vec::new();
+    for path in &args.peer {
+        subjects.extend(read(path, &mode, args)?);
+    }
+    Ok(subjects)
 }
 
 fn mode(text: &str) -> Result<Mode, Failure> {
@@ -102,14 +127,15 @@ fn mode(text: &str) -> Result<Mode, Failure> {
     })
 }
 
-fn read(path: &Path, mode: &Mode, asked: &str) -> Result<Subject, Failure> {
+/// The client of a peer file, over each transport that is asked for and that it has.
+fn read(path: &Path, mode: &Mode, args: &ClientArgs) -> Result<Vec<Subject>, Failure> {
     let refuse = |why: &dyn std::fmt::Display| Failure::usage(format!("{}: {why}", path.display()));
     let role: Role = mcp_parley_data::load(path).map_err(Failure::usage)?;
     if role.role != "client" {
         return Err(refuse(&"this peer is a server; `client` wants one whose role is \"client\""));
     }
     let peer: PeerFile = mcp_parley_data::load(path).map_err(Failure::usage)?;
-    let kind = asked.split(':').next().unwrap_or_default();
+    let kind = args.mode.split(':').next().unwrap_or_default();
     if !peer.modes.iter().any(|mode| mode == kind) {
         return Err(refuse(&format!("it has no mode {kind}; it has {}", peer.modes.join(", "))));
     }
@@ -121,23 +147,33 @@ fn read(path: &Path, mode: &Mode, asked: &str) -> Result<Subject, Failure> {
     let probe_timeout_ms = peer.declares.probe_timeout_ms.max(PROBE_TIMEOUT_MS);
     let request_timeout_ms = peer.declares.request_timeout_ms.unwrap_or_default();
     let longest_wait_us = Some(1000 * probe_timeout_ms.max(request_timeout_ms));
-    Ok(Subject {
-        name: peer.name,
-        sdk: Some((peer.sdk, peer.version)),
-        command: started_in(directory.as_deref(), peer.command),
-        http_command: peer.http_command.map(|command| started_in(directory.as_deref(), command)),
-        directory,
-        install,
-        declared: Declared {
-            mode: mode.clone(),
-            modern: Some(peer.declares.modern),
-            legacy: Some(peer.declares.legacy),
-            longest_wait_us,
-            reports: true,
-        },
-        probe_timeout_ms,
-        is_driver: true,
-    })
+    let commands = [(Transport::Stdio, Some(peer.command)), (Transport::Http, peer.http_command)];
+    let wanted = |transport| args.transport.is_none_or(|wanted| transport == Transport::from(wanted));
+    let mut subjects = Vec::new();
+    for (transport, command) in commands.into_iter().filter(|(transport, _)| wanted(*transport)) {
+        let Some(command) = command else { continue };
+        subjects.push(Subject {
+            name: peer.name.clone(),
+            sdk: Some((peer.sdk.clone(), peer.version.clone())),
+            transport,
+            command: started_in(directory.as_deref(), command),
+            directory: directory.clone(),
+            install: install.clone(),
+            declared: Declared {
+                mode: mode.clone(),
+                modern: Some(peer.declares.modern.clone()),
+                legacy: Some(peer.declares.legacy.clone()),
+                longest_wait_us,
+                reports: true,
+            },
+            probe_timeout_ms,
+            is_driver: true,
+        });
+    }
+    if subjects.is_empty() {
+        return Err(refuse(&"it has no `http_command`, so it cannot be judged over HTTP"));
+    }
+    Ok(subjects)
 }
 
 /// A command whose program may be given by a path from the folder of the peer file.
