@@ -46,9 +46,9 @@ pub use io::{DownKind, Event, Evidence, Failure, Input, Misuse, Output, Process,
 pub(crate) use policy::choices;
 pub use policy::{
     AfterModernError, BadHint, BrokenConnection, BrokenEnvelope, CancelProbe, ClientPolicy, EarlyRequest,
-    EndSession, HttpSilence, HttpSse, InitializeRefused, InvalidParams, LateDiscover, LegacyMeta, Listen,
-    MethodNotFound, MissingResultType, Mode, NoAnswer, Noise, OddUnsupported, OtherSuccess, ProbeExit,
-    Redirect, ServerError, TooManyRequests, Unauthorized, UncorrelatedError,
+    EndSession, HttpSilence, HttpStepDown, InitializeRefused, InvalidParams, LateDiscover, LegacyMeta,
+    Listen, MethodNotFound, MissingResultType, Mode, NoAnswer, Noise, OddUnsupported, OtherSuccess,
+    ProbeExit, Redirect, ServerError, TooManyRequests, Unauthorized, UncorrelatedError,
 };
 pub use state::{State, States};
 

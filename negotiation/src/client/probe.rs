@@ -163,7 +163,7 @@ impl Negotiator {
         }
         let status = self.http.as_ref().map(|http| http.status).filter(|status| !is_success(*status));
         if let (METHOD_NOT_FOUND, Some(400 | 404)) = (code, status)
-            && self.policy.method_not_found == MethodNotFound::StayModern
+            && self.policy.http_method_not_found == MethodNotFound::StayModern
         {
             return self.on_modern_error(code, version);
         }

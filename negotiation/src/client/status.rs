@@ -5,8 +5,8 @@
 
 use super::http::{Head, Http, Session};
 use super::{
-    Belongs, BrokenConnection, Event, Evidence, Failure, HttpSilence, HttpSse, Negotiator, NoAnswer, Phase,
-    Redirect, ServerError, State, TooManyRequests, Unauthorized,
+    Belongs, BrokenConnection, Event, Evidence, Failure, HttpSilence, HttpStepDown, Negotiator, NoAnswer,
+    Phase, Redirect, ServerError, State, TooManyRequests, Unauthorized,
 };
 use crate::classify::{ReplyKind, classify_reply};
 use crate::codes;
@@ -102,20 +102,23 @@ impl Negotiator {
         let evidence = Evidence::Http { status, code: None };
         let (policy, failure) = (&self.policy, Failure::HttpStatus { status, what: DISCOVER });
         let falls_back = match status {
-            200..=299 if policy.no_answer == NoAnswer::FallBack => {
+            200..=299 if policy.http_no_answer == NoAnswer::FallBack => {
                 return self.fall_back(Evidence::NoAnswer { status });
             }
             200..=299 => return self.fail(Failure::Policy("an HTTP success without an answer")),
-            300..=399 => policy.redirect == Redirect::FallBack,
-            401 | 403 => policy.unauthorized == Unauthorized::FallBack,
-            429 => policy.too_many_requests == TooManyRequests::FallBack,
+            300..=399 => policy.http_redirect == Redirect::FallBack,
+            401 | 403 => policy.http_unauthorized == Unauthorized::FallBack,
+            429 => policy.http_too_many_requests == TooManyRequests::FallBack,
             400..=499 => true,
-            _ => policy.server_error == ServerError::FallBack,
+            _ => policy.http_server_error == ServerError::FallBack,
         };
         if !falls_back {
             return self.fail(failure);
         }
-        if policy.http_sse == HttpSse::AtOnce && self.may_fall_back() && self.needs_http_sse(status) {
+        if policy.http_step_down == HttpStepDown::GetFirst
+            && self.may_fall_back()
+            && self.needs_http_sse(status)
+        {
             return self.fail(Failure::NeedsHttpSse);
         }
         self.fall_back(evidence);
@@ -135,7 +138,7 @@ impl Negotiator {
     /// AMB-33. Of use only to a client that offers the revision which has that transport (ERA-19).
     fn needs_http_sse(&self, status: u16) -> bool {
         may_be_http_sse(status)
-            && self.policy.http_sse != HttpSse::Never
+            && self.policy.http_step_down != HttpStepDown::Never
             && self.offered.legacy_index("2024-11-05").is_some()
     }
 
@@ -168,7 +171,7 @@ impl Negotiator {
         let again = self.budget.reissues > 0;
         let lost = |what| Failure::ConnectionLost { end, what };
         match self.phase {
-            Phase::Probing { version, .. } => match self.policy.broken_connection {
+            Phase::Probing { version, .. } => match self.policy.http_broken_connection {
                 BrokenConnection::AskAgain if again => {
                     self.budget.reissues -= 1;
                     self.probe(version);

@@ -237,6 +237,10 @@ fn the_stream_of_a_session_is_asked_for_once() {
         assert_eq!((wire.requests.len(), wire.wake, wire.failure()), (4, None, None), "{status}");
     }
     let mut wire = listening();
+    wire.head(Exchange(3), 404, &[("content-type", SSE)]);
+    wire.body(Exchange(3), "data: {\"jsonrpc\":\"2.0\",\"id\":\"p\",\"method\":\"ping\"}\n\n");
+    assert_eq!(wire.requests.len(), 4, "a refusal is no stream");
+    let mut wire = listening();
     wire.wait();
     assert_eq!((&*wire.aborted, wire.wake, wire.requests.len()), (&[Exchange(3)][..], None, 4));
     // No modern session has one.
