@@ -44,6 +44,9 @@ impl Negotiator {
     }
 
     fn on_probe_refusal(&mut self, status: u16, body: &[u8], id: i64, version: u16) {
+        if self.deviations.fall_back_on_400_unread && status == 400 && !self.offered.legacy.is_empty() {
+            return self.initialize(0);
+        }
         let reply = classify_reply(body, &self.offered, &self.limits, &mut self.issues);
         let counts = match reply.kind {
             ReplyKind::Discovered(_) | ReplyKind::UnsupportedVersion(_) | ReplyKind::ModernError(_) => true,
@@ -169,6 +172,7 @@ impl Negotiator {
     /// No connection, or half an answer. It says nothing of the era, and the request is lost (HTTP-30).
     pub(super) fn on_broken(&mut self, end: HttpEnd) {
         let again = self.budget.reissues > 0;
+        self.repeats_id = again && self.deviations.reuse_lost_id;
         let lost = |what| Failure::ConnectionLost { end, what };
         match self.phase {
             Phase::Probing { version, .. } => match self.policy.http_broken_connection {
@@ -248,7 +252,9 @@ impl Negotiator {
 
     /// Forgets the session, if there is one: `initialize` is sent without (LEG-21), and modern requests have none (ERA-24).
     pub(super) fn leave_session(&mut self) {
-        if let Some(Http { session, .. }) = &mut self.http {
+        if let Some(Http { session, .. }) = &mut self.http
+            && !self.deviations.keep_lost_session
+        {
             *session = Session::None;
         }
     }
