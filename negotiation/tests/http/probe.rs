@@ -188,6 +188,20 @@ fn a_success_without_an_answer_means_legacy_or_a_failure() {
 }
 
 #[test]
+fn an_answer_to_another_request_is_said_to_be_ignored() {
+    let mut foreign = error(-32020);
+    foreign["id"] = 77.into();
+    for status in [200, 400] {
+        let mut wire = Wire::start(policy());
+        wire.answer_json(status, &foreign);
+        assert_eq!(wire.events.first(), Some(&Event::Ignored), "{status}");
+        wire.answer_json(status, &foreign);
+        let ignored = wire.events.iter().filter(|event| **event == Event::Ignored).count();
+        assert_eq!(ignored, 2, "{status}");
+    }
+}
+
+#[test]
 fn an_unknown_method_is_legacy_or_modern_by_policy() {
     let modern = ClientPolicy { http_method_not_found: MethodNotFound::StayModern, ..policy() };
     for status in [400, 404] {
@@ -385,12 +399,14 @@ fn a_cached_era_that_a_modern_server_refuses_by_status_is_probed_after_all() {
         assert_eq!(wire.methods(), ["initialize", "server/discover"]);
         assert_eq!(wire.last().header("mcp-protocol-version"), Some("2026-07-28"));
     }
-    let mut wire = Wire::start(policy());
-    wire.answer(400, &[], "");
-    wire.answer_json(400, &unsupported(&["2026-07-28"]));
-    assert_eq!(wire.methods(), ["server/discover", "initialize", "server/discover"]);
-    wire.answer_json(200, &discovered());
-    assert!(wire.machine.is_settled());
+    for status in [200, 400, 403, 500] {
+        let mut wire = Wire::start(policy());
+        wire.answer(400, &[], "");
+        wire.answer_json(status, &unsupported(&["2026-07-28"]));
+        assert_eq!(wire.methods(), ["server/discover", "initialize", "server/discover"], "{status}");
+        wire.answer_json(200, &discovered());
+        assert!(wire.machine.is_settled());
+    }
 }
 
 #[test]
@@ -414,6 +430,10 @@ fn an_answer_to_initialize_that_is_none_is_a_failure_with_its_reason() {
     uncorrelated["id"] = Value::Null;
     assert_eq!(to_initialize(400, JSON, &uncorrelated.to_string()), Some(Failure::InitializeRefused(-32602)));
     assert_eq!(to_initialize(200, JSON, &uncorrelated.to_string()), Some(Failure::InitializeRefused(-32602)));
+    assert_eq!(
+        to_initialize(200, "text/plain", &uncorrelated.to_string()),
+        Some(Failure::InitializeRefused(-32602))
+    );
     uncorrelated["id"] = 77.into();
     assert_eq!(to_initialize(400, JSON, &uncorrelated.to_string()), Some(Failure::NeedsHttpSse));
 }
