@@ -266,3 +266,18 @@ fn what_comes_on_that_stream_is_answered_and_settles_no_call() {
     wire.input(Input::Shutdown);
     assert_eq!(wire.aborted, [3, 4, 5, 6].map(Exchange));
 }
+
+#[test]
+fn a_new_session_has_a_stream_of_its_own() {
+    let mut wire = listening();
+    wire.head(Exchange(3), 200, &[("content-type", SSE)]);
+    wire.call("tools/list", "");
+    wire.answer(404, &[], "");
+    assert_eq!((wire.last().method(), &*wire.aborted), ("initialize".into(), &[Exchange(3)][..]));
+    let headers = [("content-type", JSON), ("mcp-session-id", "s-2")];
+    wire.answer(200, &headers, &initialized("2025-11-25").to_string());
+    wire.answer(202, &[], "");
+    let asked: Vec<_> =
+        wire.requests[7..].iter().map(|request| (request.verb, request.header("mcp-session-id"))).collect();
+    assert_eq!(asked, [("POST", Some("s-2")), ("GET", Some("s-2"))]);
+}
