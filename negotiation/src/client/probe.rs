@@ -16,7 +16,6 @@ impl Negotiator {
     /// Sends a probe for the modern version at this place of the preferences.
     pub(super) fn probe(&mut self, version: u16) {
         let id = self.take_id();
-        self.leave_session();
         self.enter(match self.phase {
             Phase::Initializing { .. } => State::ComingBack,
             _ if self.budget.attempts > 0 => State::ProbingAgain,

@@ -250,7 +250,7 @@ impl Negotiator {
         self.finish(State::Closed);
     }
 
-    /// Forgets the session, if there is one: `initialize` is sent without (LEG-21), and modern requests have none (ERA-24).
+    /// LEG-21: `initialize` is sent without a session.
     pub(super) fn leave_session(&mut self) {
         if let Some(Http { session, .. }) = &mut self.http
             && !self.deviations.keep_lost_session
