@@ -253,6 +253,10 @@ fn the_step_to_http_sse_is_thought_of_when_the_policy_says() {
     let mut newer = of(HttpStepDown::GetFirst);
     newer.preferences.legacy = newer.preferences.legacy.iter().take(2).cloned().collect();
     assert!(after(newer, 404, "", "").is_ok());
+    let mut wire = Wire::start(of(HttpStepDown::GetFirst));
+    wire.answer_json(400, &error(-32020));
+    wire.answer(404, &[], "");
+    assert!(matches!(wire.failure(), Some(Failure::ModernServer(_))), "{:?}", wire.failure());
     let mut modern = of(HttpStepDown::GetFirst);
     modern.mode = Mode::Modern;
     assert!(matches!(after(modern, 404, "", ""), Err(Failure::LegacyServer(_))));
