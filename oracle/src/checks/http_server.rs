@@ -2,7 +2,7 @@
 
 use super::http::{
     Agreement, METHOD, NAME, SESSION, VERSION, has_plain_headers, has_sound_headers, head_of, method_header,
-    name_header, name_of, names_modern, needs_sentinel, version_header,
+    name_header, name_of, names_legacy, names_modern, needs_sentinel, version_header,
 };
 use super::is_modern_version;
 use crate::known::{
@@ -24,6 +24,10 @@ fn modern_answers<'a>(
         })
         .filter_map(|(answer, request)| story.exchange(answer).map(|exchange| (exchange, answer, request)))
         .filter(|(exchange, ..)| exchange.is_post && exchange.at_endpoint)
+        // A legacy header over a body without a version makes a legacy request (HTTP-08).
+        .filter(|(exchange, _, request)| {
+            request.version.is_some() || !names_legacy(story.request_head(exchange))
+        })
         .collect();
     exchanges.into_iter()
 }
