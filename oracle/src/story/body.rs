@@ -73,6 +73,7 @@ impl Buffers {
         let stream = &mut self.streams[index];
         (stream.last, stream.last_us) = now;
         if let Some(exchange) = self.exchanges.get_mut(index / 2).filter(|_| side == Side::Server) {
+            exchange.raw |= exchange.answer_head == NONE;
             exchange.answer_len = exchange.answer_len.saturating_add(bytes.len() as u32);
         }
         if stream.body == Body::Events {
