@@ -80,7 +80,7 @@ pub(super) fn odd_status(story: &Story<'_>) -> Verdict {
 pub(super) fn silence(story: &Story<'_>) -> Verdict {
     let met = probe(story, |request, exchange| {
         let silent = exchange.gone.is_none() && exchange.complete == NONE && !exchange.raw;
-        silent && story.answer_of(request).is_none()
+        silent && story.answer_of(request).is_none_or(|answer| answer.received == NONE)
     });
     let Some((request, exchange)) = met.filter(|_| may_fall_back(story)) else {
         return Verdict::not_applicable(DID_NOT_OCCUR);

@@ -12,13 +12,13 @@ use crate::story::{Answer, Body, Exchange, Message, NONE, Phase, Shape, Side, St
 use crate::verdict::Verdict;
 
 /// An answer to a modern request of a server that is known for a modern one, with its exchange.
-fn modern_answers<'a>(
-    story: &Story<'a>,
-) -> impl Iterator<Item = (&'a Exchange, &'a Message, &'a Message)> + use<'a> {
+fn modern_answers<'s, 'a>(
+    story: &'s Story<'a>,
+) -> impl Iterator<Item = (&'a Exchange, &'a Message, &'a Message)> + use<'s, 'a> {
     let known = story.server_is_modern;
-    let exchanges: Vec<_> = story
+    story
         .answers()
-        .filter(|(answer, request)| {
+        .filter(move |(answer, request)| {
             let modern = request.method == Method::Discover || request.modern_keys;
             known && modern && answer.phase != Phase::Session && request.method != Method::Initialize
         })
@@ -28,8 +28,6 @@ fn modern_answers<'a>(
         .filter(|(exchange, _, request)| {
             request.version.is_some() || !names_legacy(story.request_head(exchange))
         })
-        .collect();
-    exchanges.into_iter()
 }
 
 /// Judges each such answer: `Some(Some(reason))` breaks the rule, `Some(None)` keeps it.

@@ -33,6 +33,10 @@ impl Buffers {
             return;
         }
         if let Some(exchange) = self.exchanges.get_mut(place).filter(|_| side == Side::Server) {
+            // Written when the client had gone.
+            if is_write(event.kind) && exchange.closed.is_some() {
+                return;
+            }
             exchange.is_received(part, now);
         }
         let stream = &mut self.streams[index];

@@ -292,3 +292,27 @@ fn a_refusal_below_json_rpc_says_nothing_of_the_envelope() {
         &["BASE-05"],
     );
 }
+
+#[test]
+fn what_is_written_when_the_client_has_gone_never_reaches_it() {
+    let late = http("C> $PROBE(1)\n-- t 20000000\n-- close\nS> $FOUND(1)\nC> $INITIALIZE(2)\n");
+    let verdicts = judged(&late, View::CounterpartOnly);
+    assert_eq!(verdicts.get("ERA-20").map(|verdict| verdict.outcome), Some(Outcome::NotApplicable));
+    let verdict = verdicts.get("AMB-09").expect("a check");
+    assert_eq!((verdict.outcome, verdict.observed), (Outcome::Contested, "fall-back"));
+    let early = http("C> $PROBE(1)\n-- t 20000000\nS> $FOUND(1)\n-- close\nC> $INITIALIZE(2)\n");
+    let broken = judged(&early, View::CounterpartOnly).get("ERA-20").map(|verdict| verdict.is_broken());
+    assert_eq!(broken, Some(false), "it comes after the longest wait, and may have crossed what follows");
+    let early = early.replace("20000000", "2000");
+    let broken = judged(&early, View::CounterpartOnly).get("ERA-20").map(|verdict| verdict.is_broken());
+    assert_eq!(broken, Some(true));
+}
+
+#[test]
+fn an_answer_without_a_head_proves_nothing() {
+    let run = |answer: &str| {
+        http(&format!("C> $INITIALIZE(1)\nS> raw {answer}⏎\nC> $BARE(2)\n-- server closes 0\n"))
+    };
+    breaks(&run("$AGREED(1)"), &[]);
+    breaks(&run("HTTP/1.0 200⏎⏎$AGREED(1)"), &[]);
+}
