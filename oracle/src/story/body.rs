@@ -207,7 +207,11 @@ impl Exchange {
             Part::Head if self.head_received == NONE => {
                 (self.head_received, self.head_received_us) = (seq, t_us);
             }
-            Part::End if self.complete == NONE => (self.complete, self.complete_us) = (seq, t_us),
+            Part::End if self.complete == NONE => {
+                (self.complete, self.complete_us) = (seq, t_us);
+                // Where its sender's end was lost.
+                self.answered = self.answered.min(seq);
+            }
             _ => {}
         }
     }
