@@ -5,6 +5,7 @@
 //! - [`drive_http`]: the same over HTTP; the server is in this process.
 //! - [`serve`]: such a mock server, on real standard streams.
 //! - [`serve_site`]: a mock server over HTTP.
+//! - [`exchange`]: one request to a real HTTP server, and its answer as it comes.
 //! - [`probe`]: one polite negotiation with a real server.
 //!
 //! No function here creates a runtime; all of them run well on a single thread, with tokio's I/O and time enabled.
@@ -12,6 +13,7 @@
 mod command;
 mod drive;
 mod driver;
+mod exchange;
 mod frames;
 mod log;
 mod os;
@@ -28,6 +30,7 @@ pub use drive::{
     DriveError, Driven, DriverRun, RunEnd, conformance_environment, drive, drive_http, stuck_after,
 };
 pub use driver::{DriverError, DriverLine, Stage};
+pub use exchange::{Endpoint, EndpointError, ExchangeNotice, exchange};
 pub use log::Bounds;
 pub use os::asked_to_end;
 pub use persona::PersonaPlayer;

@@ -13,7 +13,7 @@ use super::harness::exe;
 /// MiB of answers, 256 heads.
 const PEAK_KIB: u64 = 64 << 10;
 
-type Feed = dyn Fn(&mut dyn Write) -> std::io::Result<()>;
+type Feed<'a> = dyn Fn(&mut dyn Write) -> std::io::Result<()> + 'a;
 
 struct Site {
     child: Child,
@@ -99,7 +99,7 @@ fn a_body_in_chunks_of_one_byte() {
 fn heads_without_end() {
     let site = Site::new();
     let header = format!("a: {}\r\n", "x".repeat(1 << 20));
-    let floods: [&Feed; 3] = [
+    let floods: [&Feed<'_>; 3] = [
         &|to| pour(to, b"a: b\r\n", 10_000 * 6).and_then(|()| to.write_all(b"\r\n")),
         &|to| to.write_all(header.as_bytes()).and_then(|()| to.write_all(b"\r\n")),
         &|to| pour(to, b"a", 64 << 20),

@@ -126,10 +126,10 @@ fn a_hunt_is_cut_short_and_nothing_else_is_touched() {
     assert_eq!(shorter("mcp-parley list personas"), "mcp-parley list personas");
 }
 
-/// The words of `--help` of a subcommand.
-fn help(subcommand: &str) -> Option<String> {
-    let words =
-        if subcommand == "serve" { vec!["serve", "stdio", "--help"] } else { vec![subcommand, "--help"] };
+/// The words of `--help` of a subcommand; `serve` has one for each transport.
+fn help(subcommand: &str, next: Option<&str>) -> Option<String> {
+    let transport = next.filter(|_| subcommand == "serve");
+    let words: Vec<&str> = [subcommand].into_iter().chain(transport).chain(["--help"]).collect();
     let output = Command::new(EXE).args(words).output().unwrap();
     output.status.success().then(|| String::from_utf8(output.stdout).unwrap())
 }
@@ -139,7 +139,9 @@ fn misnamed(command: &str) -> Option<String> {
     let command = command.split(" -- ").next().unwrap_or_default().split(" | ").next().unwrap_or_default();
     let mut words = command.split_whitespace();
     let subcommand = words.next()?;
-    let Some(help) = help(subcommand) else { return Some(format!("there is no command {subcommand}")) };
+    let Some(help) = help(subcommand, words.clone().next()) else {
+        return Some(format!("there is no command {subcommand}"));
+    };
     let flags =
         words.filter(|word| word.starts_with("--")).map(|word| word.split('=').next().unwrap_or(word));
     flags.filter(|flag| *flag != "--help").find_map(|flag| {
@@ -175,5 +177,7 @@ fn commands_that_are_not_run_name_what_exists() {
 fn a_wrong_name_in_a_command_is_seen() {
     assert_eq!(misnamed("hunt --seeds 9 --out DIR -- x --frob"), None);
     assert_eq!(misnamed("hunt --frob"), Some("hunt has no --frob".into()));
+    assert_eq!(misnamed("serve http --port 1"), None);
+    assert_eq!(misnamed("serve stdio --port 1"), Some("serve has no --port".into()));
     assert_eq!(misnamed("shrink FILE"), Some("there is no command shrink".into()));
 }

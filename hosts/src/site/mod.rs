@@ -17,7 +17,9 @@ mod request;
 mod socket;
 mod stage;
 
+pub(crate) use body::{Body, Step};
 pub use bounds::SiteBounds;
 pub use record::SiteRecord;
+pub(crate) use request::{Framing, MAX_HEADERS};
 pub use socket::SiteSocket;
 pub use stage::{PlaySite, serve_site};
