@@ -212,6 +212,9 @@ pub(crate) struct ClientArgs {
     /// A peer file (see docs/driver.md): its command, modes and what it declares.
     #[arg(long, value_name = "FILE", conflicts_with = "command")]
     pub(crate) peer: Vec<PathBuf>,
+    /// Over which transport. Default: a peer over each that it has; a command with `{url}` over HTTP, any other over stdio.
+    #[arg(long, value_enum)]
+    pub(crate) transport: Option<Transport>,
     /// Only this persona; may be given several times. Default: all.
     #[arg(long, value_name = "ID")]
     pub(crate) persona: Vec<String>,
@@ -238,8 +241,9 @@ pub(crate) struct ClientArgs {
     /// How the result is printed.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
-    /// Any program that starts an MCP server over stdio. The argument `{server}` becomes the mock's command line, as
-    /// several arguments.
+    /// Any program that uses an MCP server. Over stdio the argument `{server}` becomes the mock's command line, as several
+    /// arguments; over HTTP `{url}` becomes its endpoint, or the URL is added as the last argument. `{mcp-json}` becomes the
+    /// path of a file with an `mcpServers` object.
     #[arg(last = true, value_name = "CMD")]
     pub(crate) command: Vec<String>,
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use mcp_parley_mock_servers::{Draft, Persona, load, personas};
+use mcp_parley_trace::Transport;
 
 use crate::cli::ClientArgs;
 use crate::exit::Failure;
@@ -16,8 +17,8 @@ pub(crate) struct Case {
     pub(crate) persona: Arc<Persona>,
 }
 
-/// What the command line asks for; all embedded personas if it names none.
-pub(crate) fn cases(args: &ClientArgs) -> Result<Vec<Case>, Failure> {
+/// What the command line asks for, as far as this transport can play it; all embedded personas if it names none.
+pub(crate) fn cases(args: &ClientArgs, transport: Transport) -> Result<Vec<Case>, Failure> {
     let mut drafts: Vec<Draft> = Vec::new();
     for path in &args.persona_file {
         drafts.push(load(path).map_err(Failure::usage)?);
@@ -27,6 +28,13 @@ pub(crate) fn cases(args: &ClientArgs) -> Result<Vec<Case>, Failure> {
     }
     if drafts.is_empty() {
         drafts = personas().to_vec();
+        match transport {
+            Transport::Stdio => drafts.retain(Draft::is_for_stdio),
+            Transport::Http => drafts.retain(Draft::is_for_http),
+        }
+    }
+    for draft in &drafts {
+        sides::playable(draft, Some(transport))?;
     }
     let mut cases = Vec::new();
     for draft in &drafts {

@@ -71,7 +71,7 @@ pub(crate) fn judge(
     let header = header(subject, case);
     let mut judge = Judge::new();
     let judged = verdict == Verdict::Judged;
-    let verdicts = judge.judge(&recording, &header.declared, OnTrial::Client, Transport::Stdio);
+    let verdicts = judge.judge(&recording, &header.declared, OnTrial::Client, subject.transport);
     let mut broken = Vec::new();
     for (id, verdict) in verdicts.iter().filter(|(_, verdict)| judged && verdict.is_broken()) {
         let reason = verdict.reason.clone().into_owned();
@@ -109,6 +109,9 @@ fn verdict(end: &RunEnd, subject: &Subject, standstill: Standstill) -> Verdict {
         (RunEnd::MockFailed(why), _) => return Verdict::OurFault(format!("the mock failed: {why}")),
         (RunEnd::DriverTimedOut, _) => "the driver ran out of time".into(),
         (RunEnd::Unsupported, _) => "the SDK has no such mode".into(),
+        (RunEnd::NeverConnected, _) if subject.transport == Transport::Http => {
+            "the client never sent a request: it must use the URL that stands for {url} in its command".into()
+        }
         (RunEnd::NeverConnected, _) => {
             "the client never started the server: it must run what stands for {server} in its command".into()
         }
@@ -125,7 +128,7 @@ fn header(subject: &Subject, case: &Case) -> Header {
         tool: concat!("mcp-parley ", env!("CARGO_PKG_VERSION")).into(),
         revision: "2026-07-28".into(),
         subject: OnTrial::Client,
-        transport: Transport::Stdio,
+        transport: subject.transport,
         origin: Origin::Real { command: subject.command.clone(), peer: Some(subject.name.clone()) },
         declared: subject.declared.clone(),
         client: Value::Null,

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use mcp_parley_oracle::Finding;
-use mcp_parley_trace::escape;
+use mcp_parley_trace::{Transport, escape};
 use serde_json::json;
 
 use crate::cli::{ClientArgs, Format};
@@ -24,10 +24,14 @@ use self::peer::Subject;
 
 pub(crate) fn run(args: &ClientArgs) -> Ended {
     let subjects = peer::subjects(args)?;
-    let cases = cases::cases(args)?;
-    let runs = serve::runtime()?.block_on(runs::all(args, &subjects, &cases))?;
+    let mut pairs = Vec::new();
+    for subject in subjects {
+        let cases = cases::cases(args, subject.transport)?;
+        pairs.push((subject, cases));
+    }
+    let runs = serve::runtime()?.block_on(runs::all(args, &pairs))?;
     let mut tried: Vec<Tried> = Vec::new();
-    for (subject, runs) in subjects.into_iter().zip(runs) {
+    for ((subject, _), runs) in pairs.into_iter().zip(runs) {
         let files = write_traces(args, &subject, &runs)?;
         tried.push(Tried { subject, runs, files });
     }
@@ -88,7 +92,8 @@ fn write_traces(
         if !seen.insert((finding.id, &finding.message_kind, finding.state)) {
             continue;
         }
-        let name: String = format!("{}-{}-{}", finding.id, subject.name, run.case.name)
+        let over = if subject.transport == Transport::Http { "-http" } else { "" };
+        let name: String = format!("{}-{}{over}-{}", finding.id, subject.name, run.case.name)
             .chars()
             .map(|c| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' })
             .collect();
@@ -107,7 +112,7 @@ fn print_text(args: &ClientArgs, tried: &Tried) {
     let runs = &tried.runs;
     let judged = runs.iter().filter(|run| run.verdict == Verdict::Judged).count();
     let found = runs.iter().filter(|run| run.finding.is_some()).count();
-    say!("client {} in mode {}", tried.subject.name, args.mode);
+    say!("client {} over {}, in mode {}", tried.subject.name, tried.subject.over(), args.mode);
     say!("  {}, {judged} judged", findings::count(runs.len(), "run"));
     for run in runs {
         if let Verdict::Incomplete(why) | Verdict::OurFault(why) = &run.verdict {
@@ -150,7 +155,7 @@ fn print_json(tried: &[Tried]) -> Result<(), Failure> {
                     findings::to_json(finding, &format!("{hash:032x}"), None, path)
                 })
                 .collect();
-            json!({ "client": tried.subject.name, "runs": runs(tried), "findings": findings })
+            json!({ "client": tried.subject.name, "transport": tried.subject.transport, "runs": runs(tried), "findings": findings })
         })
         .collect();
     let object = json!({ "schema": "mcp-parley/client/1", "clients": clients });

@@ -26,7 +26,13 @@ pub(crate) fn markdown(tried: &[Tried]) -> String {
     for Tried { subject, runs, .. } in tried {
         let sdk =
             subject.sdk.as_ref().map(|(sdk, version)| format!(" ({sdk} {version})")).unwrap_or_default();
-        let _ = writeln!(out, "\n## {}{sdk}, mode {}\n", subject.name, mode(&subject.declared.mode));
+        let _ = writeln!(
+            out,
+            "\n## {}{sdk} over {}, mode {}\n",
+            subject.name,
+            subject.over(),
+            mode(&subject.declared.mode)
+        );
         out.push_str(
             "| persona | what the client did | violations | warnings | contested |\n|---|---|---|---|---|\n",
         );

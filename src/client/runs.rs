@@ -6,7 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use mcp_parley_hosts::{Bounds, DriveError, Driven, DriverRun, RunEnd, asked_to_end, drive, stuck_after};
+use mcp_parley_hosts::{
+    Bounds, DriveError, Driven, DriverRun, RunEnd, asked_to_end, conformance_environment, drive, drive_http,
+    stuck_after,
+};
+use mcp_parley_mock_servers::{Played, Site};
+use mcp_parley_trace::Transport;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
@@ -21,23 +26,24 @@ const RUNS_PER_CORE: usize = 8;
 /// Start-up, probe, initialize, call and close of a driver, all at their slowest.
 const DRIVER_TIME: Duration = Duration::from_secs(40);
 
-/// Runs every subject through all cases; for each subject its runs, in the order of the cases.
-pub(crate) async fn all(
-    args: &ClientArgs,
-    subjects: &[Subject],
-    cases: &[Case],
-) -> Result<Vec<Vec<Ran>>, Failure> {
-    let every: Vec<Run<'_>> =
-        subjects.iter().flat_map(|subject| cases.iter().map(move |case| Run { subject, case })).collect();
+/// The scenario of the official conformance suite in which a client connects and lists the tools.
+const SCENARIO: &str = "initialize";
+
+/// Runs every subject through its cases; for each subject its runs, in the order of the cases.
+pub(crate) async fn all(args: &ClientArgs, pairs: &[(Subject, Vec<Case>)]) -> Result<Vec<Vec<Ran>>, Failure> {
+    let every: Vec<Run<'_>> = pairs
+        .iter()
+        .flat_map(|(subject, cases)| cases.iter().map(move |case| Run { subject, case }))
+        .collect();
     let driven = several(args, &every).await?;
     let still: Vec<usize> =
         (0..).zip(&driven).filter(|(_, run)| run.end == RunEnd::Stuck).map(|(at, _)| at).collect();
-    let standstills = again(args, subjects, &every, &still).await?;
+    let standstills = again(args, pairs, &every, &still).await?;
     let mut judged = (0..).zip(&every).zip(driven).map(|((at, run), driven)| {
         let standstill = standstills.get(&at).copied().unwrap_or(Standstill::Proven);
         judge(args.fail_on.into(), run.subject, run.case, driven, standstill)
     });
-    Ok(subjects.iter().map(|_| judged.by_ref().take(cases.len()).collect()).collect())
+    Ok(pairs.iter().map(|(_, cases)| judged.by_ref().take(cases.len()).collect()).collect())
 }
 
 /// One client and one persona.
@@ -51,7 +57,7 @@ struct Run<'a> {
 /// stand still with that one, the runs are repeated twice.
 async fn again(
     args: &ClientArgs,
-    subjects: &[Subject],
+    pairs: &[(Subject, Vec<Case>)],
     every: &[Run<'_>],
     still: &[usize],
 ) -> Result<BTreeMap<usize, Standstill>, Failure> {
@@ -59,20 +65,21 @@ async fn again(
     let stood_still: Vec<(usize, Run<'_>)> =
         still.iter().filter_map(|at| Some((*at, *every.get(*at)?))).collect();
     let control = control()?;
-    let controls: Vec<Run<'_>> = subjects
+    let controls: Vec<Run<'_>> = pairs
         .iter()
-        .filter(|subject| stood_still.iter().any(|(_, run)| run.subject.name == subject.name))
-        .map(|subject| Run { subject, case: &control })
+        .filter(|(subject, _)| stood_still.iter().any(|(_, run)| run.subject.is(subject)))
+        .map(|(subject, _)| Run { subject, case: &control })
         .collect();
     let compared = several(args, &controls).await?;
-    let never_ends: Vec<&str> = controls
+    let never_ends: Vec<&Subject> = controls
         .iter()
         .zip(&compared)
         .filter(|(_, driven)| is_still(driven))
-        .map(|(run, _)| run.subject.name.as_str())
+        .map(|(run, _)| run.subject)
         .collect();
-    let (always, repeated): (Vec<_>, Vec<_>) =
-        stood_still.into_iter().partition(|(_, run)| never_ends.contains(&run.subject.name.as_str()));
+    let (always, repeated): (Vec<_>, Vec<_>) = stood_still
+        .into_iter()
+        .partition(|(_, run)| never_ends.iter().any(|subject| subject.is(run.subject)));
     let twice: Vec<Run<'_>> = repeated.iter().flat_map(|(_, run)| [*run, *run]).collect();
     let driven = several(args, &twice).await?;
     let counted = repeated.iter().zip(driven.chunks(2)).map(|((at, _), pair)| {
@@ -99,12 +106,20 @@ async fn several(args: &ClientArgs, runs: &[Run<'_>]) -> Result<Vec<Driven>, Fai
         while running.len() < jobs
             && let Some((at, run)) = waiting.pop_front()
         {
-            let persona = serde_json::to_string(&*run.case.persona).map_err(Failure::internal)?;
+            let persona = Arc::clone(&run.case.persona);
+            let transport = run.subject.transport;
             let (run, starts) = (driver_run(args, run.subject)?, Arc::clone(&starts));
+            let text = serde_json::to_string(&*persona).map_err(Failure::internal)?;
+            let played = Played::new((*persona).clone()).map_err(Failure::usage)?;
             running.spawn(async move {
                 // It is never closed; if it were, there would be nothing to wait for.
                 let start = starts.acquire_owned().await.ok();
-                (at, drive(&run, persona, start, std::future::pending()).await)
+                let never = std::future::pending();
+                let driven = match transport {
+                    Transport::Stdio => drive(&run, text, start, never).await,
+                    Transport::Http => drive_http(&run, Site::start(Arc::new(played)), start, never).await,
+                };
+                (at, driven)
             });
         }
         let next = tokio::select! {
@@ -145,7 +160,10 @@ fn driver_run(args: &ClientArgs, subject: &Subject) -> Result<DriverRun, Failure
     Ok(DriverRun {
         command: subject.command.clone(),
         directory: subject.directory.clone(),
-        environment: BTreeMap::new(),
+        environment: match subject.transport {
+            Transport::Stdio => BTreeMap::new(),
+            Transport::Http => conformance_environment(SCENARIO, &args.mode),
+        },
         server: vec![exe, "serve".into(), "stdio".into()],
         mode: args.mode.clone(),
         probe_timeout: Duration::from_millis(subject.probe_timeout_ms),

@@ -92,7 +92,7 @@ fn every_contested_field_of_a_policy_is_named_by_its_row() {
     let named: Vec<&String> = contested().iter().flat_map(|row| &row.policy).collect();
     let own =
         ["mode", "preferences", "probe_timeout_us", "request_timeout_us", "cached_era", "modern", "legacy"];
-    let plain = ["list_legacy", "methods", "ttl_ms", "cache_public", "http"];
+    let plain = ["list_legacy", "methods", "ttl_ms", "cache_public", "http", "end_session", "listen"];
     for policy in [
         serde_json::to_value(ClientPolicy::default()).unwrap(),
         serde_json::to_value(GatePolicy::default()).unwrap(),

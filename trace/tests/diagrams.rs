@@ -3,7 +3,7 @@
 mod common;
 
 use common::{footer, header, recording};
-use mcp_parley_trace::{Channel, Kind, Node, Outcome, Recording, Ruling, diagram};
+use mcp_parley_trace::{Channel, Kind, Node, Outcome, Recording, Ruling, Transport, diagram};
 
 #[test]
 fn text_diagram() {
@@ -15,6 +15,81 @@ fn text_diagram() {
 fn mermaid_diagram() {
     let text = diagram::mermaid(&header(), &recording(), Some(&footer()));
     assert_eq!(text, include_str!("expected/diagram.mmd"));
+}
+
+const DISCOVER: &[u8] = br#"{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}"#;
+const REFUSAL: &[u8] = br#"{"jsonrpc":"2.0","id":1,"error":{"code":-32020,"message":"Header mismatch"}}"#;
+const INITIALIZE: &[u8] =
+    br#"{"jsonrpc":"2.0","id":2,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}"#;
+
+/// A run over HTTP: a refused probe, a fallback that it forbids, event streams, and exchanges that end in every way.
+fn exchanges() -> Recording {
+    let mut r = Recording::new();
+    let (client, server) = (Node::Client, Node::Server);
+    let json = b"HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\n\r\n";
+    let stream = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n";
+    let mut at =
+        |t_us, node, n, kind, bytes: &[u8]| r.push(t_us, node, Channel::Exchange(n), kind, None, bytes);
+    let discover = b"POST /a1b2/mcp HTTP/1.1\r\nmcp-method: server/discover\r\n\r\n";
+    at(10, client, 0, Kind::WriteHead, discover);
+    at(10, client, 0, Kind::Write, DISCOVER);
+    at(10, client, 0, Kind::WriteEnd, b"");
+    at(10, server, 0, Kind::ReadHead, discover);
+    at(10, server, 0, Kind::Read, DISCOVER);
+    at(10, server, 0, Kind::ReadEnd, b"");
+    at(20, server, 0, Kind::WriteHead, json);
+    at(20, server, 0, Kind::Write, &REFUSAL[..30]);
+    at(21, server, 0, Kind::Write, &REFUSAL[30..]);
+    at(21, server, 0, Kind::WriteEnd, b"");
+    at(30, client, 0, Kind::ReadHead, json);
+    at(30, client, 0, Kind::Read, REFUSAL);
+    at(30, client, 0, Kind::ReadEnd, b"");
+    at(40, client, 1, Kind::WriteHead, b"POST /a1b2/mcp HTTP/1.1\r\n\r\n");
+    at(40, client, 1, Kind::Write, INITIALIZE);
+    at(40, client, 1, Kind::WriteEnd, b"");
+    at(50, server, 1, Kind::WriteHead, stream);
+    at(
+        51,
+        server,
+        1,
+        Kind::Write,
+        b": alive\n\ndata: {\"method\":\"notifications/message\"}\n\ndata: {\"id\":2,\"res",
+    );
+    at(52, server, 1, Kind::Write, b"ult\":{\"protocolVersion\":\"2025-11-25\"}}\n\n");
+    at(53, server, 1, Kind::WriteEnd, b"");
+    at(60, client, 2, Kind::WriteHead, b"GET /a1b2/mcp HTTP/1.1\r\n\r\n");
+    at(60, client, 2, Kind::WriteEnd, b"");
+    at(70, server, 2, Kind::WriteHead, b"HTTP/1.1 405 Method Not Allowed\r\n\r\n");
+    at(70, server, 2, Kind::WriteEnd, b"");
+    at(80, client, 3, Kind::WriteHead, b"POST /a1b2/mcp HTTP/1.1\r\n\r\n");
+    at(80, client, 3, Kind::Write, b"{\"id\":3,\"method\":\"tools/list\"}");
+    at(80, client, 3, Kind::WriteEnd, b"");
+    at(90, server, 3, Kind::WriteHead, b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n");
+    at(90, server, 3, Kind::Write, b"{\"id\":3,");
+    at(91, server, 3, Kind::Reset, b"");
+    at(92, client, 3, Kind::Eof, b"reset");
+    at(95, client, 4, Kind::Refused, b"connection refused");
+    at(96, server, 5, Kind::ReadHead, b"POST /a1b2/mcp HTTP/1.1\r\n\r\n");
+    at(96, server, 5, Kind::Read, b"{\"method\":\"notifications/initialized\"}");
+    at(96, server, 5, Kind::ReadEnd, b"");
+    at(97, client, 5, Kind::Close, b"");
+    r.push(3_000_000, Node::Harness, Channel::None, Kind::End(true), None, b"");
+    r
+}
+
+#[test]
+fn exchanges_are_drawn_with_verbs_and_statuses() {
+    let mut header = header();
+    header.transport = Transport::Http;
+    let mut footer = footer();
+    footer.rulings.remove(0);
+    footer.rulings.truncate(1);
+    // The end of the answer, as the client read it, and the end of the request that it should not have made.
+    footer.rulings[0].evidence = vec![12, 15];
+    let text = diagram::text(&header, &exchanges(), Some(&footer));
+    assert_eq!(text, include_str!("expected/exchanges.txt"));
+    let text = diagram::mermaid(&header, &exchanges(), Some(&footer));
+    assert_eq!(text, include_str!("expected/exchanges.mmd"));
 }
 
 #[test]

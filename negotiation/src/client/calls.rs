@@ -30,7 +30,8 @@ impl Negotiator {
     pub(super) fn on_call_timeout(&mut self) {
         if let Some(call) = self.call.take() {
             // CANC-06: over HTTP a modern request is cancelled by closing its stream. A legacy one is not (LEG-25).
-            if self.http.is_none() || matches!(self.phase, Phase::Settled { era: Era::Legacy, .. }) {
+            let always = self.http.is_none() || self.deviations.cancel_by_notification;
+            if always || matches!(self.phase, Phase::Settled { era: Era::Legacy, .. }) {
                 self.write_cancelled(call.id);
             }
             self.give_up();

@@ -26,4 +26,26 @@ pub struct ClientDeviations {
     pub retry_for_ever: bool,
     /// PROP-ID: takes any response for the answer to the open request.
     pub settle_on_foreign_id: bool,
+    /// HTTP-02: accepts JSON only.
+    pub accept_json_only: bool,
+    /// HTTP-07, LEG-05: sends no version header.
+    pub omit_version_header: bool,
+    /// HTTP-08: names its best version in the header, whatever the body says.
+    pub stale_version_header: bool,
+    /// HTTP-13: sends no `Mcp-Method`.
+    pub omit_method_header: bool,
+    /// HTTP-13: sends no `Mcp-Name`.
+    pub omit_name_header: bool,
+    /// HTTP-14: writes the markers of the Base64 form in capitals.
+    pub capital_name_markers: bool,
+    /// ERA-07: falls back on HTTP 400 without a look at the body.
+    pub fall_back_on_400_unread: bool,
+    /// CANC-06: gives a modern call up by a notification too, over HTTP.
+    pub cancel_by_notification: bool,
+    /// HTTP-30: sends a request that was lost again under the same id.
+    pub reuse_lost_id: bool,
+    /// LEG-20: never sends its session id.
+    pub forget_session: bool,
+    /// LEG-21: sends the id of the session that is gone with the new `initialize`.
+    pub keep_lost_session: bool,
 }

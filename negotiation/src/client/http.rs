@@ -16,7 +16,7 @@ use crate::limits::Limits;
 use crate::lines::Line;
 use crate::sse::{EventStream, StreamEvent};
 use crate::time::Time;
-use crate::version::Era;
+use crate::version::{Era, ProtocolVersion};
 
 /// What the machine knows of its exchanges.
 #[derive(Clone, Debug, Default)]
@@ -92,20 +92,29 @@ impl Head {
 impl Negotiator {
     /// One message, one POST (HTTP-01, LEG-24).
     pub(super) fn post(&mut self, body: Range<usize>, about: About<'_>) {
-        let mut headers = vec![
-            ("content-type", "application/json".to_owned()),
-            ("accept", "application/json, text/event-stream".to_owned()),
-        ];
+        let json_only = self.deviations.accept_json_only;
+        let accept = if json_only { "application/json" } else { "application/json, text/event-stream" };
+        let mut headers =
+            vec![("content-type", "application/json".to_owned()), ("accept", accept.to_owned())];
         match about {
             About::Modern { version, method } => {
+                let best = self.offered.modern.first().filter(|_| self.deviations.stale_version_header);
+                let version = best.map_or(version, ProtocolVersion::as_str);
                 headers.push((headers::PROTOCOL_VERSION, encode_value(version).into_owned()));
                 headers.push((headers::METHOD, encode_value(method).into_owned()));
                 headers.extend(self.name(method, body.clone()).map(|name| (headers::NAME, name)));
             }
-            // AMB-36: no version was agreed on yet.
-            About::Initialize => {}
+            // AMB-36: no version was agreed on yet. A session is here only by deviation.
+            About::Initialize => headers.extend(self.session_headers()),
             About::Legacy | About::Initialized | About::Aside => headers.extend(self.session_headers()),
         }
+        let leaves_out = |name| match name {
+            headers::PROTOCOL_VERSION => self.deviations.omit_version_header,
+            headers::METHOD => self.deviations.omit_method_header,
+            headers::NAME => self.deviations.omit_name_header,
+            _ => false,
+        };
+        headers.retain(|(name, _)| !leaves_out(*name));
         let (role, until) = match about {
             About::Aside => (Role::Aside, Some(self.now.plus_us(self.policy.request_timeout_us))),
             _ => (Role::Awaited, None),
@@ -122,7 +131,11 @@ impl Negotiator {
         };
         let text = std::str::from_utf8(self.bytes.get(body)?).ok()?;
         let name = Raw::of_valid(text).get("params")?.get(member)?.as_str()?;
-        Some(encode_value(&name.decode()).into_owned())
+        let name = encode_value(&name.decode()).into_owned();
+        if self.deviations.capital_name_markers {
+            return Some(name.replacen("=?base64?", "=?BASE64?", 1));
+        }
+        Some(name)
     }
 
     /// What every message of a legacy session has after `initialize` (LEG-05, LEG-20).
@@ -133,7 +146,9 @@ impl Negotiator {
         {
             headers.push((headers::PROTOCOL_VERSION, encode_value(version.as_str()).into_owned()));
         }
-        if let Some(Http { session: Session::Id(id), .. }) = &self.http {
+        if let Some(Http { session: Session::Id(id), .. }) = &self.http
+            && !self.deviations.forget_session
+        {
             headers.push((headers::SESSION_ID, id.clone()));
         }
         headers

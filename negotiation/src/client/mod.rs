@@ -46,9 +46,9 @@ pub use io::{DownKind, Event, Evidence, Failure, Input, Misuse, Output, Process,
 pub(crate) use policy::choices;
 pub use policy::{
     AfterModernError, BadHint, BrokenConnection, BrokenEnvelope, CancelProbe, ClientPolicy, EarlyRequest,
-    EndSession, HttpSilence, HttpSse, InitializeRefused, InvalidParams, LateDiscover, LegacyMeta, Listen,
-    MethodNotFound, MissingResultType, Mode, NoAnswer, Noise, OddUnsupported, OtherSuccess, ProbeExit,
-    Redirect, ServerError, TooManyRequests, Unauthorized, UncorrelatedError,
+    EndSession, HttpSilence, HttpStepDown, InitializeRefused, InvalidParams, LateDiscover, LegacyMeta,
+    Listen, MethodNotFound, MissingResultType, Mode, NoAnswer, Noise, OddUnsupported, OtherSuccess,
+    ProbeExit, Redirect, ServerError, TooManyRequests, Unauthorized, UncorrelatedError,
 };
 pub use state::{State, States};
 
@@ -80,6 +80,8 @@ pub struct Negotiator {
     lines: Lines,
     issues: IssueSink,
     next_id: i64,
+    /// The next request has the id of the one before: by deviation only.
+    repeats_id: bool,
     deadline: Option<Time>,
     budget: Budget,
     /// A probe that got no answer: its id stays taken (BASE-12), its late answer is recognised.
@@ -180,6 +182,7 @@ impl Negotiator {
             lines: Lines::new(),
             issues: IssueSink::new(),
             next_id: 1,
+            repeats_id: false,
             deadline: None,
             budget: Budget {
                 corrections,
@@ -441,6 +444,9 @@ impl Negotiator {
     }
 
     fn take_id(&mut self) -> i64 {
+        if std::mem::take(&mut self.repeats_id) {
+            return self.next_id - 1;
+        }
         let id = self.next_id;
         self.next_id += 1;
         id

@@ -211,11 +211,11 @@ choices! {
     }
     /// AMB-33: HTTP 400, 404 or 405 without any JSON-RPC error, which may come from a server of HTTP+SSE (2024-11-05). A JSON-RPC
     /// error shows that the message was read, as only Streamable HTTP does there.
-    HttpSse {
+    HttpStepDown {
         /// Send `initialize` first; if that is answered so too, HTTP+SSE is needed.
-        #[default] AfterInitialize,
-        /// HTTP+SSE is needed at once.
-        AtOnce,
+        #[default] InitializeFirst,
+        /// The GET of HTTP+SSE comes first. It is not sent here: the attempt ends, and says so.
+        GetFirst,
         /// It is never thought of.
         Never,
     }
@@ -280,23 +280,23 @@ pub struct ClientPolicy {
     /// AMB-32.
     pub early_request: EarlyRequest,
     /// AMB-08.
-    pub unauthorized: Unauthorized,
+    pub http_unauthorized: Unauthorized,
     /// AMB-08.
-    pub too_many_requests: TooManyRequests,
+    pub http_too_many_requests: TooManyRequests,
     /// AMB-08.
-    pub server_error: ServerError,
+    pub http_server_error: ServerError,
     /// AMB-08.
-    pub redirect: Redirect,
+    pub http_redirect: Redirect,
     /// AMB-08.
-    pub no_answer: NoAnswer,
+    pub http_no_answer: NoAnswer,
     /// AMB-08.
-    pub broken_connection: BrokenConnection,
+    pub http_broken_connection: BrokenConnection,
     /// AMB-09.
     pub http_silence: HttpSilence,
     /// AMB-28.
-    pub method_not_found: MethodNotFound,
+    pub http_method_not_found: MethodNotFound,
     /// AMB-33.
-    pub http_sse: HttpSse,
+    pub http_step_down: HttpStepDown,
     /// LEG-22.
     pub end_session: EndSession,
     /// LEG-23.
@@ -350,15 +350,15 @@ impl Default for ClientPolicy {
             missing_result_type: MissingResultType::default(),
             initialize_refused: InitializeRefused::default(),
             early_request: EarlyRequest::default(),
-            unauthorized: Unauthorized::default(),
-            too_many_requests: TooManyRequests::default(),
-            server_error: ServerError::default(),
-            redirect: Redirect::default(),
-            no_answer: NoAnswer::default(),
-            broken_connection: BrokenConnection::default(),
+            http_unauthorized: Unauthorized::default(),
+            http_too_many_requests: TooManyRequests::default(),
+            http_server_error: ServerError::default(),
+            http_redirect: Redirect::default(),
+            http_no_answer: NoAnswer::default(),
+            http_broken_connection: BrokenConnection::default(),
             http_silence: HttpSilence::default(),
-            method_not_found: MethodNotFound::default(),
-            http_sse: HttpSse::default(),
+            http_method_not_found: MethodNotFound::default(),
+            http_step_down: HttpStepDown::default(),
             end_session: EndSession::default(),
             listen: Listen::default(),
             cached_era: None,

@@ -16,7 +16,6 @@ impl Negotiator {
     /// Sends a probe for the modern version at this place of the preferences.
     pub(super) fn probe(&mut self, version: u16) {
         let id = self.take_id();
-        self.leave_session();
         self.enter(match self.phase {
             Phase::Initializing { .. } => State::ComingBack,
             _ if self.budget.attempts > 0 => State::ProbingAgain,
@@ -163,7 +162,7 @@ impl Negotiator {
         }
         let status = self.http.as_ref().map(|http| http.status).filter(|status| !is_success(*status));
         if let (METHOD_NOT_FOUND, Some(400 | 404)) = (code, status)
-            && self.policy.method_not_found == MethodNotFound::StayModern
+            && self.policy.http_method_not_found == MethodNotFound::StayModern
         {
             return self.on_modern_error(code, version);
         }

@@ -5,8 +5,8 @@
 
 use super::http::{Head, Http, Session};
 use super::{
-    Belongs, BrokenConnection, Event, Evidence, Failure, HttpSilence, HttpSse, Negotiator, NoAnswer, Phase,
-    Redirect, ServerError, State, TooManyRequests, Unauthorized,
+    Belongs, BrokenConnection, Event, Evidence, Failure, HttpSilence, HttpStepDown, Negotiator, NoAnswer,
+    Phase, Redirect, ServerError, State, TooManyRequests, Unauthorized,
 };
 use crate::classify::{ReplyKind, classify_reply};
 use crate::codes;
@@ -44,6 +44,9 @@ impl Negotiator {
     }
 
     fn on_probe_refusal(&mut self, status: u16, body: &[u8], id: i64, version: u16) {
+        if self.deviations.fall_back_on_400_unread && status == 400 && !self.offered.legacy.is_empty() {
+            return self.initialize(0);
+        }
         let reply = classify_reply(body, &self.offered, &self.limits, &mut self.issues);
         let counts = match reply.kind {
             ReplyKind::Discovered(_) | ReplyKind::UnsupportedVersion(_) | ReplyKind::ModernError(_) => true,
@@ -102,20 +105,23 @@ impl Negotiator {
         let evidence = Evidence::Http { status, code: None };
         let (policy, failure) = (&self.policy, Failure::HttpStatus { status, what: DISCOVER });
         let falls_back = match status {
-            200..=299 if policy.no_answer == NoAnswer::FallBack => {
+            200..=299 if policy.http_no_answer == NoAnswer::FallBack => {
                 return self.fall_back(Evidence::NoAnswer { status });
             }
             200..=299 => return self.fail(Failure::Policy("an HTTP success without an answer")),
-            300..=399 => policy.redirect == Redirect::FallBack,
-            401 | 403 => policy.unauthorized == Unauthorized::FallBack,
-            429 => policy.too_many_requests == TooManyRequests::FallBack,
+            300..=399 => policy.http_redirect == Redirect::FallBack,
+            401 | 403 => policy.http_unauthorized == Unauthorized::FallBack,
+            429 => policy.http_too_many_requests == TooManyRequests::FallBack,
             400..=499 => true,
-            _ => policy.server_error == ServerError::FallBack,
+            _ => policy.http_server_error == ServerError::FallBack,
         };
         if !falls_back {
             return self.fail(failure);
         }
-        if policy.http_sse == HttpSse::AtOnce && self.may_fall_back() && self.needs_http_sse(status) {
+        if policy.http_step_down == HttpStepDown::GetFirst
+            && self.may_fall_back()
+            && self.needs_http_sse(status)
+        {
             return self.fail(Failure::NeedsHttpSse);
         }
         self.fall_back(evidence);
@@ -135,7 +141,7 @@ impl Negotiator {
     /// AMB-33. Of use only to a client that offers the revision which has that transport (ERA-19).
     fn needs_http_sse(&self, status: u16) -> bool {
         may_be_http_sse(status)
-            && self.policy.http_sse != HttpSse::Never
+            && self.policy.http_step_down != HttpStepDown::Never
             && self.offered.legacy_index("2024-11-05").is_some()
     }
 
@@ -166,9 +172,10 @@ impl Negotiator {
     /// No connection, or half an answer. It says nothing of the era, and the request is lost (HTTP-30).
     pub(super) fn on_broken(&mut self, end: HttpEnd) {
         let again = self.budget.reissues > 0;
+        self.repeats_id = again && self.deviations.reuse_lost_id;
         let lost = |what| Failure::ConnectionLost { end, what };
         match self.phase {
-            Phase::Probing { version, .. } => match self.policy.broken_connection {
+            Phase::Probing { version, .. } => match self.policy.http_broken_connection {
                 BrokenConnection::AskAgain if again => {
                     self.budget.reissues -= 1;
                     self.probe(version);
@@ -243,9 +250,11 @@ impl Negotiator {
         self.finish(State::Closed);
     }
 
-    /// Forgets the session, if there is one: `initialize` is sent without (LEG-21), and modern requests have none (ERA-24).
+    /// LEG-21: `initialize` is sent without a session.
     pub(super) fn leave_session(&mut self) {
-        if let Some(Http { session, .. }) = &mut self.http {
+        if let Some(Http { session, .. }) = &mut self.http
+            && !self.deviations.keep_lost_session
+        {
             *session = Session::None;
         }
     }

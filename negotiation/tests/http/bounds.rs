@@ -44,15 +44,15 @@ fn settings() -> Vec<Setting> {
         missing_result_type = MissingResultType::ALL;
         initialize_refused = InitializeRefused::ALL;
         early_request = EarlyRequest::ALL;
-        unauthorized = Unauthorized::ALL;
-        too_many_requests = TooManyRequests::ALL;
-        server_error = ServerError::ALL;
-        redirect = Redirect::ALL;
-        no_answer = NoAnswer::ALL;
-        broken_connection = BrokenConnection::ALL;
+        http_unauthorized = Unauthorized::ALL;
+        http_too_many_requests = TooManyRequests::ALL;
+        http_server_error = ServerError::ALL;
+        http_redirect = Redirect::ALL;
+        http_no_answer = NoAnswer::ALL;
+        http_broken_connection = BrokenConnection::ALL;
         http_silence = HttpSilence::ALL;
-        method_not_found = MethodNotFound::ALL;
-        http_sse = HttpSse::ALL;
+        http_method_not_found = MethodNotFound::ALL;
+        http_step_down = HttpStepDown::ALL;
         end_session = EndSession::ALL;
         listen = Listen::ALL;
         cached_era = [None, Some(Era::Legacy), Some(Era::Modern)];
@@ -80,7 +80,7 @@ fn broken() -> Value {
     json!({"jsonrpc": "2.0", "id": "$id"})
 }
 
-const ACTS: [Act; 40] = [
+const ACTS: [Act; 43] = [
     Act::Right(false),
     Act::Right(true),
     Act::Stream(false),
@@ -124,6 +124,13 @@ const ACTS: [Act; 40] = [
     Act::Break(HttpEnd::Complete),
     Act::BreakBody(HttpEnd::Truncated),
     Act::BreakBody(HttpEnd::Reset),
+    Act::Say(200, JSON, || json!([1])),
+    Act::Say(200, JSON, || initialized("1999-01-01")),
+    Act::Say(
+        200,
+        JSON,
+        || json!({"jsonrpc": "2.0", "id": "$id", "result": {"resultType": "odd", "supportedVersions": []}}),
+    ),
 ];
 
 /// One request is answered by one act; the acts go round.
@@ -240,7 +247,7 @@ impl Server<'_> {
 }
 
 /// A negotiation, a call if there is an era for it, and the end.
-fn run(policy: ClientPolicy, acts: &[Act]) {
+fn run(policy: ClientPolicy, acts: &[Act]) -> States {
     let mut server = Server { acts, answered: 0, ended: BTreeSet::new(), modern_since: None };
     let mut wire = Wire::start(policy);
     server.until(&mut wire, |wire| wire.machine.is_settled() || wire.machine.is_done());
@@ -255,6 +262,7 @@ fn run(policy: ClientPolicy, acts: &[Act]) {
     wire.input(Input::Shutdown);
     server.until(&mut wire, |wire| wire.machine.is_done());
     check(&wire, &server);
+    wire.machine.reached()
 }
 
 fn check(wire: &Wire, server: &Server<'_>) {
@@ -285,16 +293,18 @@ fn check(wire: &Wire, server: &Server<'_>) {
 
 #[test]
 fn every_value_of_every_field_settles_or_fails_with_every_server() {
+    let mut reached = BTreeSet::new();
     for setting in settings() {
         for first in ACTS {
             // The rest of the pairs is drawn below: all of them take half a minute.
             for second in ACTS.into_iter().step_by(5) {
                 let mut policy = ClientPolicy::default();
                 setting(&mut policy);
-                run(policy, &[first, second]);
+                reached.extend(run(policy, &[first, second]).iter());
             }
         }
     }
+    assert_eq!(reached, State::over_http().collect());
 }
 
 proptest! {

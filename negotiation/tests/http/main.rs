@@ -4,6 +4,8 @@
 
 mod bounds;
 mod calls;
+#[cfg(feature = "deviations")]
+mod deviations;
 mod probe;
 mod requests;
 mod sessions;

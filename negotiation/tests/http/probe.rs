@@ -1,7 +1,7 @@
 //! K06 to K09: what each status and body says to the probe.
 
 use mcp_parley_negotiation::client::{
-    BrokenConnection, ClientPolicy, Event, Evidence, Failure, HttpSilence, HttpSse, InvalidParams,
+    BrokenConnection, ClientPolicy, Event, Evidence, Failure, HttpSilence, HttpStepDown, InvalidParams,
     MethodNotFound, Mode, NoAnswer, Noise, Redirect, ServerError, State, TooManyRequests, Unauthorized,
 };
 use mcp_parley_negotiation::http::{Exchange, HttpEnd};
@@ -117,10 +117,10 @@ fn a_discover_result_is_modern_whatever_stands_around_it() {
 #[test]
 fn a_status_that_says_nothing_of_the_era_is_a_failure_unless_the_policy_says_otherwise() {
     let falls_back = ClientPolicy {
-        unauthorized: Unauthorized::FallBack,
-        too_many_requests: TooManyRequests::FallBack,
-        server_error: ServerError::FallBack,
-        redirect: Redirect::FallBack,
+        http_unauthorized: Unauthorized::FallBack,
+        http_too_many_requests: TooManyRequests::FallBack,
+        http_server_error: ServerError::FallBack,
+        http_redirect: Redirect::FallBack,
         ..policy()
     };
     for status in [301, 307, 308, 401, 403, 429, 500, 502, 503, 599, 999] {
@@ -134,13 +134,13 @@ fn a_status_that_says_nothing_of_the_era_is_a_failure_unless_the_policy_says_oth
         }
     }
     // Each field is of its own statuses only.
-    let only = ClientPolicy { unauthorized: Unauthorized::FallBack, ..policy() };
+    let only = ClientPolicy { http_unauthorized: Unauthorized::FallBack, ..policy() };
     assert!(after(only.clone(), 403, "", "").is_ok() && after(only, 429, "", "").is_err());
-    let only = ClientPolicy { too_many_requests: TooManyRequests::FallBack, ..policy() };
+    let only = ClientPolicy { http_too_many_requests: TooManyRequests::FallBack, ..policy() };
     assert!(after(only.clone(), 429, "", "").is_ok() && after(only, 500, "", "").is_err());
-    let only = ClientPolicy { server_error: ServerError::FallBack, ..policy() };
+    let only = ClientPolicy { http_server_error: ServerError::FallBack, ..policy() };
     assert!(after(only.clone(), 500, "", "").is_ok() && after(only, 302, "", "").is_err());
-    let only = ClientPolicy { redirect: Redirect::FallBack, ..policy() };
+    let only = ClientPolicy { http_redirect: Redirect::FallBack, ..policy() };
     assert!(after(only.clone(), 302, "", "").is_ok() && after(only, 401, "", "").is_err());
 }
 
@@ -159,7 +159,7 @@ fn a_failure_says_what_to_do() {
 
 #[test]
 fn a_success_without_an_answer_means_legacy_or_a_failure() {
-    let fails = ClientPolicy { no_answer: NoAnswer::Fail, ..policy() };
+    let fails = ClientPolicy { http_no_answer: NoAnswer::Fail, ..policy() };
     for (status, media, body) in [
         (202, "", ""),
         (204, "", ""),
@@ -188,8 +188,22 @@ fn a_success_without_an_answer_means_legacy_or_a_failure() {
 }
 
 #[test]
+fn an_answer_to_another_request_is_said_to_be_ignored() {
+    let mut foreign = error(-32020);
+    foreign["id"] = 77.into();
+    for status in [200, 400] {
+        let mut wire = Wire::start(policy());
+        wire.answer_json(status, &foreign);
+        assert_eq!(wire.events.first(), Some(&Event::Ignored), "{status}");
+        wire.answer_json(status, &foreign);
+        let ignored = wire.events.iter().filter(|event| **event == Event::Ignored).count();
+        assert_eq!(ignored, 2, "{status}");
+    }
+}
+
+#[test]
 fn an_unknown_method_is_legacy_or_modern_by_policy() {
-    let modern = ClientPolicy { method_not_found: MethodNotFound::StayModern, ..policy() };
+    let modern = ClientPolicy { http_method_not_found: MethodNotFound::StayModern, ..policy() };
     for status in [400, 404] {
         let mut wire = Wire::start(modern.clone());
         for _ in 0..2 {
@@ -211,13 +225,13 @@ fn an_unknown_method_is_legacy_or_modern_by_policy() {
 
 #[test]
 fn the_step_to_http_sse_is_thought_of_when_the_policy_says() {
-    let of = |http_sse| ClientPolicy { http_sse, ..policy() };
+    let of = |http_step_down| ClientPolicy { http_step_down, ..policy() };
     for status in [400, 404, 405, 406] {
         let sse = status != 406;
         let plain = Failure::HttpStatus { status, what: "initialize" };
         for (choice, then) in [
-            (HttpSse::AfterInitialize, if sse { Failure::NeedsHttpSse } else { plain.clone() }),
-            (HttpSse::Never, plain.clone()),
+            (HttpStepDown::InitializeFirst, if sse { Failure::NeedsHttpSse } else { plain.clone() }),
+            (HttpStepDown::Never, plain.clone()),
         ] {
             let mut wire = Wire::start(of(choice));
             wire.answer(status, &[], "");
@@ -225,21 +239,25 @@ fn the_step_to_http_sse_is_thought_of_when_the_policy_says() {
             assert_eq!(wire.failure(), Some(&then), "{status} {choice:?}");
             assert_eq!(wire.methods(), ["server/discover", "initialize"]);
         }
-        let once = after(of(HttpSse::AtOnce), status, "", "");
+        let once = after(of(HttpStepDown::GetFirst), status, "", "");
         assert_eq!(once.is_err(), sse, "{status}: {once:?}");
         assert!(once.is_ok() || once == Err(Failure::NeedsHttpSse));
         // A JSON-RPC error: the message was read, so this is Streamable HTTP.
-        assert!(after(of(HttpSse::AtOnce), status, JSON, &error(-32000).to_string()).is_ok());
+        assert!(after(of(HttpStepDown::GetFirst), status, JSON, &error(-32000).to_string()).is_ok());
         let mut wire = Wire::start(policy());
         wire.answer(status, &[], "");
         wire.answer_json(status, &error(-32602));
         assert_eq!(wire.failure(), Some(&Failure::InitializeRefused(-32602)));
     }
     // To a client without that revision it is of no use.
-    let mut newer = of(HttpSse::AtOnce);
+    let mut newer = of(HttpStepDown::GetFirst);
     newer.preferences.legacy = newer.preferences.legacy.iter().take(2).cloned().collect();
     assert!(after(newer, 404, "", "").is_ok());
-    let mut modern = of(HttpSse::AtOnce);
+    let mut wire = Wire::start(of(HttpStepDown::GetFirst));
+    wire.answer_json(400, &error(-32020));
+    wire.answer(404, &[], "");
+    assert!(matches!(wire.failure(), Some(Failure::ModernServer(_))), "{:?}", wire.failure());
+    let mut modern = of(HttpStepDown::GetFirst);
     modern.mode = Mode::Modern;
     assert!(matches!(after(modern, 404, "", ""), Err(Failure::LegacyServer(_))));
 }
@@ -317,10 +335,12 @@ fn a_broken_connection_is_tried_again_once_under_a_new_id_and_never_means_legacy
             let lost = Failure::ConnectionLost { end, what: "server/discover" };
             let wire = broken(policy(), 2);
             assert_eq!((wire.failure(), wire.methods().len()), (Some(&lost), 2));
-            let fails = ClientPolicy { broken_connection: BrokenConnection::Fail, ..policy() };
+            let fails = ClientPolicy { http_broken_connection: BrokenConnection::Fail, ..policy() };
             let wire = broken(fails, 1);
             assert_eq!((wire.failure(), wire.methods().len()), (Some(&lost), 1));
-            let legacy = ClientPolicy { broken_connection: BrokenConnection::FallBack, ..policy() };
+            let strict = ClientPolicy { noise: Noise::Fail, ..policy() };
+            assert_eq!(broken(strict, 2).failure(), Some(&lost), "half a message is no noise");
+            let legacy = ClientPolicy { http_broken_connection: BrokenConnection::FallBack, ..policy() };
             assert_eq!(downgraded(&broken(legacy, 1)), Some(Evidence::Connection(end)));
         }
     }
@@ -370,9 +390,9 @@ fn an_interim_head_and_a_second_one_change_nothing() {
     wire.head(Exchange(0), 103, &[]);
     wire.head(Exchange(0), 200, &[("content-type", JSON)]);
     wire.head(Exchange(0), 500, &[]);
-    wire.body(Exchange(0), &discovered().to_string().replace("\"$id\"", "1"));
+    wire.body(Exchange(0), &error(-32603).to_string().replace("\"$id\"", "1"));
     wire.end(Exchange(0), HttpEnd::Complete);
-    assert!(wire.machine.is_settled());
+    assert_eq!(downgraded(&wire), Some(Evidence::Error(-32603)));
 }
 
 #[test]
@@ -383,12 +403,14 @@ fn a_cached_era_that_a_modern_server_refuses_by_status_is_probed_after_all() {
         assert_eq!(wire.methods(), ["initialize", "server/discover"]);
         assert_eq!(wire.last().header("mcp-protocol-version"), Some("2026-07-28"));
     }
-    let mut wire = Wire::start(policy());
-    wire.answer(400, &[], "");
-    wire.answer_json(400, &unsupported(&["2026-07-28"]));
-    assert_eq!(wire.methods(), ["server/discover", "initialize", "server/discover"]);
-    wire.answer_json(200, &discovered());
-    assert!(wire.machine.is_settled());
+    for status in [200, 400, 403, 500] {
+        let mut wire = Wire::start(policy());
+        wire.answer(400, &[], "");
+        wire.answer_json(status, &unsupported(&["2026-07-28"]));
+        assert_eq!(wire.methods(), ["server/discover", "initialize", "server/discover"], "{status}");
+        wire.answer_json(200, &discovered());
+        assert!(wire.machine.is_settled());
+    }
 }
 
 #[test]
@@ -412,6 +434,10 @@ fn an_answer_to_initialize_that_is_none_is_a_failure_with_its_reason() {
     uncorrelated["id"] = Value::Null;
     assert_eq!(to_initialize(400, JSON, &uncorrelated.to_string()), Some(Failure::InitializeRefused(-32602)));
     assert_eq!(to_initialize(200, JSON, &uncorrelated.to_string()), Some(Failure::InitializeRefused(-32602)));
+    assert_eq!(
+        to_initialize(200, "text/plain", &uncorrelated.to_string()),
+        Some(Failure::InitializeRefused(-32602))
+    );
     uncorrelated["id"] = 77.into();
     assert_eq!(to_initialize(400, JSON, &uncorrelated.to_string()), Some(Failure::NeedsHttpSse));
 }

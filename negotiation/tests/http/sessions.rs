@@ -237,6 +237,10 @@ fn the_stream_of_a_session_is_asked_for_once() {
         assert_eq!((wire.requests.len(), wire.wake, wire.failure()), (4, None, None), "{status}");
     }
     let mut wire = listening();
+    wire.head(Exchange(3), 404, &[("content-type", SSE)]);
+    wire.body(Exchange(3), "data: {\"jsonrpc\":\"2.0\",\"id\":\"p\",\"method\":\"ping\"}\n\n");
+    assert_eq!(wire.requests.len(), 4, "a refusal is no stream");
+    let mut wire = listening();
     wire.wait();
     assert_eq!((&*wire.aborted, wire.wake, wire.requests.len()), (&[Exchange(3)][..], None, 4));
     // No modern session has one.
@@ -261,4 +265,19 @@ fn what_comes_on_that_stream_is_answered_and_settles_no_call() {
     assert_eq!((wire.requests.len(), wire.failure()), (7, None));
     wire.input(Input::Shutdown);
     assert_eq!(wire.aborted, [3, 4, 5, 6].map(Exchange));
+}
+
+#[test]
+fn a_new_session_has_a_stream_of_its_own() {
+    let mut wire = listening();
+    wire.head(Exchange(3), 200, &[("content-type", SSE)]);
+    wire.call("tools/list", "");
+    wire.answer(404, &[], "");
+    assert_eq!((wire.last().method(), &*wire.aborted), ("initialize".into(), &[Exchange(3)][..]));
+    let headers = [("content-type", JSON), ("mcp-session-id", "s-2")];
+    wire.answer(200, &headers, &initialized("2025-11-25").to_string());
+    wire.answer(202, &[], "");
+    let asked: Vec<_> =
+        wire.requests[7..].iter().map(|request| (request.verb, request.header("mcp-session-id"))).collect();
+    assert_eq!(asked, [("POST", Some("s-2")), ("GET", Some("s-2"))]);
 }

@@ -79,7 +79,8 @@ pub(super) fn odd_status(story: &Story<'_>) -> Verdict {
 /// AMB-09: the client stops waiting while nothing has come and nothing is broken.
 pub(super) fn silence(story: &Story<'_>) -> Verdict {
     let met = probe(story, |request, exchange| {
-        exchange.gone.is_none() && exchange.complete == NONE && story.answer_of(request).is_none()
+        let silent = exchange.gone.is_none() && exchange.complete == NONE && !exchange.raw;
+        silent && story.answer_of(request).is_none_or(|answer| answer.received == NONE)
     });
     let Some((request, exchange)) = met.filter(|_| may_fall_back(story)) else {
         return Verdict::not_applicable(DID_NOT_OCCUR);

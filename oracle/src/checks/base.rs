@@ -122,6 +122,11 @@ fn is_astray(story: &Story<'_>, response: &Message) -> Option<u32> {
     if response.pair != NONE || response.repeats || !is_of_modern_era(story, response) {
         return None;
     }
+    // AMB-27: what is refused below JSON-RPC may never have been read.
+    let refused = story.exchange(response).is_some_and(|exchange| exchange.status != 200);
+    if refused && response.shape == Shape::Error {
+        return None;
+    }
     let received = || {
         story.from(Side::Client).filter(|message| {
             message.process == response.process

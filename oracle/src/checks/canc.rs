@@ -41,6 +41,25 @@ pub(super) fn names_open_request(story: &Story<'_>) -> Verdict {
     Verdict::kept(kept, "no cancellation outside a legacy session")
 }
 
+/// CANC-06b over HTTP: a client that says that it has given a request up, and leaves its response stream open. The notification
+/// alone is not expected there, and forbidden nowhere.
+pub(super) fn closes_stream(story: &Story<'_>) -> Verdict {
+    /// Time enough to close it.
+    const SOON_US: u64 = 1_000_000;
+    let mut kept = NONE;
+    for (message, named) in cancellations(story).filter(|(message, _)| !message.phase.is_legacy()) {
+        let Some(exchange) = named.and_then(|request| story.exchange(request)) else { continue };
+        let over = exchange.complete != NONE || exchange.closed.is_some() || exchange.gone.is_some();
+        let (last, last_us) = story.last();
+        if !over && story.is_whole() && last_us >= message.sent_us.saturating_add(SOON_US) {
+            let reason = "it cancels a request by a notification, and leaves its response stream open";
+            return Verdict::broken_by(message, &[exchange.asked, message.sent, last], reason);
+        }
+        kept = message.sent;
+    }
+    Verdict::kept(kept, "no cancellation outside a legacy session")
+}
+
 /// LEG-06
 pub(super) fn not_initialize(story: &Story<'_>) -> Verdict {
     let mut kept = NONE;

@@ -4,7 +4,7 @@ use mcp_parley_trace::{Era, Subject};
 
 use super::base::is_of_modern_era;
 use super::is_modern_call;
-use crate::known::Method;
+use crate::known::{Method, era_of};
 use crate::story::{Exchange, Head, Message, NONE, Phase, Shape, Side, Story};
 use crate::verdict::Verdict;
 
@@ -62,6 +62,8 @@ pub(super) fn name_header(story: &Story<'_>, head: Head<'_>, message: &Message) 
     match head.only(NAME).map(read_sentinel) {
         Some(Sentinel::Text(value)) if value == name.as_bytes() => Agreement::Same,
         Some(Sentinel::Text(_)) => Agreement::Differs,
+        // A name that looks like the form itself, sent as it is (HTTP-14).
+        Some(Sentinel::Broken) if head.only(NAME) == Some(name.as_bytes()) => Agreement::Open,
         Some(Sentinel::Broken) => Agreement::Differs,
         _ => compare(head, NAME, Some(name.as_bytes())),
     }
@@ -340,7 +342,13 @@ pub(super) fn asks_anew(story: &Story<'_>) -> Verdict {
     Verdict::kept(kept, "no response stream broke")
 }
 
-/// The version that the head names is one of the modern era, or unknown.
+/// The version that the head names is a known one of the legacy era.
+pub(super) fn names_legacy(head: Head<'_>) -> bool {
+    let version = head.only(VERSION).and_then(|value| std::str::from_utf8(value).ok());
+    version.is_some_and(|version| era_of(version) == Some(Era::Legacy))
+}
+
+/// The version that the head names is one of the modern era.
 pub(super) fn names_modern(story: &Story<'_>, head: Head<'_>) -> bool {
     let version = head.only(VERSION).and_then(|value| std::str::from_utf8(value).ok());
     version.is_some_and(|version| story.era(version) == Some(Era::Modern))

@@ -1,9 +1,9 @@
 //! LEG over HTTP: the version header, sessions, and the stream that a client asks for by GET.
 
-use mcp_parley_trace::{Era, Subject};
+use mcp_parley_trace::Subject;
 
 use super::http::{EVENTS, JSON, SESSION, VERSION, head_of, leaves_out};
-use crate::known::{METHOD_NOT_FOUND, Method, era_of};
+use crate::known::{METHOD_NOT_FOUND, Method};
 use crate::story::{Answer, Body, Exchange, Message, NONE, Side, Story};
 use crate::verdict::Verdict;
 
@@ -25,10 +25,10 @@ fn handshake_before<'a>(story: &Story<'a>, seq: u32) -> Option<Handshake<'a>> {
 /// process says so.
 pub(super) fn is_of_session(story: &Story<'_>, request: &Message) -> bool {
     let Some((_, head)) = head_of(story, request) else { return true };
-    let version = head.only(VERSION).and_then(|value| std::str::from_utf8(value).ok());
-    let legacy = version.is_some_and(|version| era_of(version) == Some(Era::Legacy));
     let session = handshake_before(story, request.sent).and_then(|handshake| handshake.session);
-    legacy && head.only(SESSION) == session && super::http::has_plain_headers(story, request)
+    super::http::names_legacy(head)
+        && head.only(SESSION) == session
+        && super::http::has_plain_headers(story, request)
 }
 
 /// The request is one of a legacy session, but for the session id that the server gave out.
@@ -42,6 +42,14 @@ pub(super) fn lacks_session_only(story: &Story<'_>, request: &Message) -> bool {
         && request.method != Method::Initialize
         && head.only(VERSION) == agreed.as_deref().map(str::as_bytes)
         && super::http::has_plain_headers(story, request)
+}
+
+/// Over HTTP: the request names the session that the server gave out; without one nobody knows to which connection of the client it
+/// belongs. On a pipe the process says so.
+pub(super) fn is_in_session(story: &Story<'_>, request: &Message) -> bool {
+    let Some((_, head)) = head_of(story, request) else { return true };
+    let session = handshake_before(story, request.sent).and_then(|handshake| handshake.session);
+    session.is_some() && head.only(SESSION) == session
 }
 
 /// Over HTTP: nothing has happened since the handshake that could have ended the session, or proved the era wrong (ERA-12). On a
@@ -166,7 +174,15 @@ pub(super) fn carries_session(story: &Story<'_>) -> Verdict {
     for (answer, _) in handshakes(story) {
         let Some((id, ended)) = session_of(story, answer) else { continue };
         for exchange in in_session(story, answer).filter(|exchange| exchange.request_head < ended) {
-            if story.request_head(exchange).only(SESSION) != Some(id) {
+            let head = story.request_head(exchange);
+            let given = |other: &Exchange| {
+                other.head_received < exchange.asked
+                    && head
+                        .only(SESSION)
+                        .is_some_and(|own| story.answer_head(other).only(SESSION) == Some(own))
+            };
+            // A server that gives out another one later is its own affair.
+            if head.only(SESSION) != Some(id) && !story.exchanges().any(given) {
                 let reason = "it sends a request without the session id that it was given";
                 return broken_by(story, exchange, answer, reason);
             }
@@ -184,13 +200,21 @@ pub(super) fn ended_session(story: &Story<'_>) -> Verdict {
     }
 }
 
+/// No longer is anything on its way between a client and a mock on one machine.
+const CROSSED_US: u64 = 100_000;
+
 fn begins_anew(story: &Story<'_>) -> Verdict {
     let mut kept = NONE;
     for (answer, _) in handshakes(story) {
         let Some((id, ended)) = session_of(story, answer).filter(|(_, ended)| *ended != NONE) else {
             continue;
         };
-        for exchange in story.exchanges().filter(|exchange| exchange.request_head > ended) {
+        // Where the client's end was not recorded, what came at once may have crossed the 404.
+        let crossed = if story.sees(Side::Client) { 0 } else { CROSSED_US };
+        let end = story.exchanges().find(|exchange| exchange.head_received == ended);
+        let from_us = end.map_or(0, |end| end.head_received_us).saturating_add(crossed);
+        let later = |exchange: &&Exchange| exchange.request_head > ended && exchange.asked_us >= from_us;
+        for exchange in story.exchanges().filter(later) {
             let head = story.request_head(exchange);
             if head.only(SESSION) == Some(id) && head.verb() != b"DELETE" {
                 let reason = "it goes on with a session that has ended";

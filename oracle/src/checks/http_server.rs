@@ -2,7 +2,7 @@
 
 use super::http::{
     Agreement, METHOD, NAME, SESSION, VERSION, has_plain_headers, has_sound_headers, head_of, method_header,
-    name_header, name_of, names_modern, needs_sentinel, version_header,
+    name_header, name_of, names_legacy, names_modern, needs_sentinel, version_header,
 };
 use super::is_modern_version;
 use crate::known::{
@@ -12,20 +12,22 @@ use crate::story::{Answer, Body, Exchange, Message, NONE, Phase, Shape, Side, St
 use crate::verdict::Verdict;
 
 /// An answer to a modern request of a server that is known for a modern one, with its exchange.
-fn modern_answers<'a>(
-    story: &Story<'a>,
-) -> impl Iterator<Item = (&'a Exchange, &'a Message, &'a Message)> + use<'a> {
+fn modern_answers<'s, 'a>(
+    story: &'s Story<'a>,
+) -> impl Iterator<Item = (&'a Exchange, &'a Message, &'a Message)> + use<'s, 'a> {
     let known = story.server_is_modern;
-    let exchanges: Vec<_> = story
+    story
         .answers()
-        .filter(|(answer, request)| {
+        .filter(move |(answer, request)| {
             let modern = request.method == Method::Discover || request.modern_keys;
             known && modern && answer.phase != Phase::Session && request.method != Method::Initialize
         })
         .filter_map(|(answer, request)| story.exchange(answer).map(|exchange| (exchange, answer, request)))
         .filter(|(exchange, ..)| exchange.is_post && exchange.at_endpoint)
-        .collect();
-    exchanges.into_iter()
+        // A legacy header over a body without a version makes a legacy request (HTTP-08).
+        .filter(|(exchange, _, request)| {
+            request.version.is_some() || !names_legacy(story.request_head(exchange))
+        })
 }
 
 /// Judges each such answer: `Some(Some(reason))` breaks the rule, `Some(None)` keeps it.

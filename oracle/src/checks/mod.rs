@@ -141,6 +141,7 @@ checks! {
     "STDIO-10" Client stdio::closes_first;
     "LEG-29" Client stdio::closes_session_first, about INITIALIZE;
     "PAT-01b" Client pat::no_client_response;
+    "CANC-06b" Client canc::closes_stream, about HTTP;
     "CANC-09" Client canc::names_open_request, about CANCELLED;
     "CACHE-01" Server cache::has_hints;
     "CACHE-02" Server cache::not_negative;

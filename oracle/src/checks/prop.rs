@@ -204,7 +204,7 @@ pub(super) fn one_era(story: &Story<'_>) -> Verdict {
                 })
         };
         let modern = request.method == Method::Discover || modern_again();
-        if modern && super::http_legacy::holds_session(story, request) {
+        if modern && super::http_legacy::is_in_session(story, request) {
             let reason = "it speaks modern to a server with which it has a legacy session";
             let from = opened.map_or(request.sent, |opened| opened.sent);
             return Verdict::broken_by(request, &[from, request.sent], reason);

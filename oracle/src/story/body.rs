@@ -33,6 +33,10 @@ impl Buffers {
             return;
         }
         if let Some(exchange) = self.exchanges.get_mut(place).filter(|_| side == Side::Server) {
+            // Written when the client had gone.
+            if is_write(event.kind) && exchange.closed.is_some() {
+                return;
+            }
             exchange.is_received(part, now);
         }
         let stream = &mut self.streams[index];
@@ -73,6 +77,7 @@ impl Buffers {
         let stream = &mut self.streams[index];
         (stream.last, stream.last_us) = now;
         if let Some(exchange) = self.exchanges.get_mut(index / 2).filter(|_| side == Side::Server) {
+            exchange.raw |= exchange.answer_head == NONE;
             exchange.answer_len = exchange.answer_len.saturating_add(bytes.len() as u32);
         }
         if stream.body == Body::Events {
@@ -202,7 +207,11 @@ impl Exchange {
             Part::Head if self.head_received == NONE => {
                 (self.head_received, self.head_received_us) = (seq, t_us);
             }
-            Part::End if self.complete == NONE => (self.complete, self.complete_us) = (seq, t_us),
+            Part::End if self.complete == NONE => {
+                (self.complete, self.complete_us) = (seq, t_us);
+                // Where its sender's end was lost.
+                self.answered = self.answered.min(seq);
+            }
             _ => {}
         }
     }

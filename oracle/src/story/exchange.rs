@@ -35,6 +35,8 @@ pub(crate) struct Exchange {
     pub(crate) answer_len: u32,
     /// What the answer's body is.
     pub(crate) body: Body,
+    /// Its answer has bytes and no head: what a client reads in them is not known.
+    pub(crate) raw: bool,
     /// Its event stream says after which time to come back.
     pub(crate) says_when: bool,
     /// The client closed it before it was complete.
@@ -76,6 +78,7 @@ impl Exchange {
         reply: NONE,
         answer_len: 0,
         body: Body::Text,
+        raw: false,
         says_when: false,
         closed: None,
         gone: None,
@@ -97,7 +100,7 @@ impl Exchange {
     /// The client waits for more of it at this event, as far as the recorder can tell.
     pub(crate) fn is_open(&self, seq: u32) -> bool {
         let before = |end: Option<(u32, u64)>| end.is_some_and(|(at, _)| at < seq);
-        self.asked < seq && self.complete > seq && !before(self.closed) && !before(self.gone)
+        !self.raw && self.asked < seq && self.complete > seq && !before(self.closed) && !before(self.gone)
     }
 
     /// It broke before it was complete, and the client had not closed it.

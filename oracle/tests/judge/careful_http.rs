@@ -228,3 +228,91 @@ fn what_is_open_is_contested_as_it_was_seen() {
     contests(&run("S> 404 | $ERROR(1,-32601)", "C> $INITIALIZE(2)"), "AMB-28", "fall-back");
     contests(&run("S> 404", "C> $INITIALIZE(2)"), "AMB-33", "initialize-first");
 }
+
+#[test]
+fn a_session_that_the_server_changes_or_has_just_ended_is_not_the_clients_fault() {
+    let changed = "mode: legacy
+C> $INITIALIZE(1)
+S> 200 | Mcp-Session-Id: S1 | $AGREED(1)
+-- legacy 2025-11-25 S1
+C> $READY
+S> 202 | Mcp-Session-Id: S2
+-- legacy 2025-11-25 S2
+C> $BARE(2)
+S> $OLD_TOOLS(2)
+";
+    breaks(&http(changed), &[]);
+    // Two on their way at once, and the first meets the end of the session.
+    let crossed = "mode: legacy
+C> $INITIALIZE(1)
+S> 200 | Mcp-Session-Id: S1 | $AGREED(1)
+-- legacy 2025-11-25 S1
+C> $READY
+S> 202
+C> $BARE(2)
+S> 404
+C> $BARE(3)
+S> 404
+";
+    let verdicts = judged(&http(crossed), View::CounterpartOnly);
+    assert_eq!(verdicts.get("LEG-21").map(|verdict| verdict.is_broken()), Some(false));
+    let verdicts =
+        judged(&http(&crossed.replace("S> 404\nC>", "S> 404\n-- t 900000\nC>")), View::CounterpartOnly);
+    assert_eq!(verdicts.get("LEG-21").map(|verdict| verdict.is_broken()), Some(true));
+}
+
+#[test]
+fn another_connection_of_the_client_is_another_one() {
+    let run = |probe: &str| {
+        format!(
+            "C> $PROBE(0)\nS> 404\nC> $INITIALIZE(1)\nS> 200 | Mcp-Session-Id: S1 | $AGREED(1)\n-- legacy 2025-11-25 S1\nC> $READY\nS> 202\n{probe}\nS> 404\n"
+        )
+    };
+    breaks(&http(&run("C> $PROBE(2)")), &["ERA-11"]);
+    breaks(&http(&run("C> DELETE\nS> 200\nC> $PROBE(2)")), &[]);
+    breaks(&http(&run("C> POST | Mcp-Session-Id: S1 | $PROBE(2)")), &["PROP-ONE-ERA", "ERA-11"]);
+}
+
+#[test]
+fn a_refusal_below_json_rpc_says_nothing_of_the_envelope() {
+    let open = "subject: server\nC> $PROBE(1)\nS> $FOUND(1)\nC> POST | Accept: text/html | $LIST(2)\n";
+    for refusal in [
+        "S> 406 | $ERROR(\"server-error\",-32600)",
+        "S> 403 | {\"error\":\"forbidden\"}",
+        "S> 413 | content-type: text/plain | too large",
+        "S> 400 | {\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32700,\"message\":\"no\"}}",
+    ] {
+        breaks(&http(&format!("{open}{refusal}\n")), &[]);
+    }
+    breaks(&http(&format!("{open}S> {{\"error\":\"forbidden\"}}\n")), &["BASE-01", "BASE-05", "BASE-06"]);
+    breaks(
+        &http(&format!(
+            "{open}S> {{\"jsonrpc\":\"2.0\",\"error\":{{\"code\":-32603,\"message\":\"no\"}}}}\n"
+        )),
+        &["BASE-05"],
+    );
+}
+
+#[test]
+fn what_is_written_when_the_client_has_gone_never_reaches_it() {
+    let late = http("C> $PROBE(1)\n-- t 20000000\n-- close\nS> $FOUND(1)\nC> $INITIALIZE(2)\n");
+    let verdicts = judged(&late, View::CounterpartOnly);
+    assert_eq!(verdicts.get("ERA-20").map(|verdict| verdict.outcome), Some(Outcome::NotApplicable));
+    let verdict = verdicts.get("AMB-09").expect("a check");
+    assert_eq!((verdict.outcome, verdict.observed), (Outcome::Contested, "fall-back"));
+    let early = http("C> $PROBE(1)\n-- t 20000000\nS> $FOUND(1)\n-- close\nC> $INITIALIZE(2)\n");
+    let broken = judged(&early, View::CounterpartOnly).get("ERA-20").map(|verdict| verdict.is_broken());
+    assert_eq!(broken, Some(false), "it comes after the longest wait, and may have crossed what follows");
+    let early = early.replace("20000000", "2000");
+    let broken = judged(&early, View::CounterpartOnly).get("ERA-20").map(|verdict| verdict.is_broken());
+    assert_eq!(broken, Some(true));
+}
+
+#[test]
+fn an_answer_without_a_head_proves_nothing() {
+    let run = |answer: &str| {
+        http(&format!("C> $INITIALIZE(1)\nS> raw {answer}⏎\nC> $BARE(2)\n-- server closes 0\n"))
+    };
+    breaks(&run("$AGREED(1)"), &[]);
+    breaks(&run("HTTP/1.0 200⏎⏎$AGREED(1)"), &[]);
+}

@@ -41,10 +41,8 @@ fn main() {
     let work = Arc::clone(&report);
     let sdk = thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-        match runtime {
-            Ok(runtime) => runtime.block_on(drive(&options, &work)),
-            Err(error) => give_up(EXIT_BROKEN, &format!("no runtime: {error}")),
-        }
+        let runtime = runtime.unwrap_or_else(|error| give_up(EXIT_BROKEN, &format!("no runtime: {error}")));
+        runtime.block_on(drive(&options, &work));
         // What the SDK leaves to its tasks, such as killing a server, goes on until the runtime is dropped.
         work.wait_for_children(LEFTOVER_GRACE);
     });

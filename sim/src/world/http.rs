@@ -276,8 +276,10 @@ impl<C: Chooser> Run<'_, C> {
         }
         (link.arrived, link.server_works) = (true, true);
         let (head, body) = (link.head.clone(), link.body.clone());
-        let wire = std::mem::take(&mut self.world.wire);
-        let (head, body) = (wire.get(head).unwrap_or_default(), wire.get(body).unwrap_or_default());
+        // What the server says to it goes on the same wire.
+        let of_wire = |range: Range<usize>| self.world.wire.get(range).unwrap_or_default().to_vec();
+        let (head, body) = (of_wire(head), of_wire(body));
+        let (head, body) = (head.as_slice(), body.as_slice());
         let mut seq = cause;
         if !echo {
             let channel = Channel::Exchange(exchange.0);
@@ -299,7 +301,6 @@ impl<C: Chooser> Run<'_, C> {
             };
             self.tell_site(SiteInput::Request(exchange, head, body), Some(seq));
         }
-        self.world.wire = wire;
     }
 
     pub(super) fn on_client_left(&mut self, exchange: Exchange, cause: u32) {

@@ -77,6 +77,6 @@ fn server_id(channel: Channel) -> String {
     match channel {
         Channel::None => "C".into(),
         Channel::Process(n) => format!("S{n}"),
-        Channel::Exchange(n) => format!("X{n}"),
+        Channel::Exchange(n) => format!("E{n}"),
     }
 }

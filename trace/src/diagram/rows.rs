@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::lines::{MAX_LINES, lines};
+use super::heads::{Heads, Key};
+use crate::lines::{MAX_LINES, lines, sender};
 use crate::summary::summary;
 use crate::{
     Channel, Era, Event, Footer, Header, Kind, Line, Mode, Node, Origin, Outcome, Recording, Subject,
@@ -53,7 +54,10 @@ pub(super) fn rows(recording: &Recording, footer: Option<&Footer>) -> Rows {
     let mut by_end: BTreeMap<u32, Vec<Line>> = BTreeMap::new();
     let mut shown: BTreeSet<u32> = BTreeSet::new();
     let lines = lines(recording);
+    let heads = Heads::new(recording, &lines);
     let mut cut = lines.len() >= MAX_LINES;
+    // From one side's message in an exchange to the row that shows it.
+    let mut row_of_key: BTreeMap<Key, usize> = BTreeMap::new();
     for line in lines {
         shown.extend(&line.chunks);
         by_end.entry(line.chunks.last().copied().unwrap_or(0)).or_default().push(line);
@@ -69,21 +73,33 @@ pub(super) fn rows(recording: &Recording, footer: Option<&Footer>) -> Rows {
         }
         for line in by_end.remove(&seq).unwrap_or_default() {
             row_of.extend(line.chunks.iter().map(|chunk| (*chunk, rows.len())));
-            rows.push(message_row(recording, event, &line));
+            row_of_key.insert((line.channel, line.from), rows.len());
+            rows.push(message_row(recording, event, &line, &heads));
         }
-        let evident = evidence.contains_key(&seq) && !shown.contains(&seq);
+        if let Some(text) = heads.row(seq) {
+            row_of_key.entry(key_of(event)).or_insert(rows.len());
+            rows.push(row(event, Place::Message(key_of(event).1, event.channel), text));
+            continue;
+        }
+        let evident = evidence.contains_key(&seq) && !shown.contains(&seq) && !heads.covers(event);
         if let Some(row) = event_row(recording, event, evident) {
             row_of.insert(seq, rows.len());
             rows.push(row);
         }
     }
     for (seq, marks) in evidence {
-        match row_of.get(&seq).and_then(|at| rows.get_mut(*at)) {
+        let of_exchange = || recording.get(seq).and_then(|event| row_of_key.get(&key_of(event)));
+        match row_of.get(&seq).or_else(of_exchange).and_then(|at| rows.get_mut(*at)) {
             Some(row) => row.marks.extend(marks),
             None => loose.extend(marks.iter().filter(|(_, is_last)| *is_last).map(|(ruling, _)| *ruling)),
         }
     }
     Rows { rows, loose, cut }
+}
+
+/// Whose message on which channel an event is part of.
+fn key_of(event: &Event) -> Key {
+    (event.channel, sender(event).unwrap_or(event.node))
 }
 
 type Marks = BTreeMap<u32, Vec<(usize, bool)>>;
@@ -107,11 +123,18 @@ fn evidence(recording: &Recording, footer: Option<&Footer>) -> (Marks, Vec<usize
     (marks, loose)
 }
 
-fn message_row(recording: &Recording, event: &Event, line: &Line) -> Row {
+fn message_row(recording: &Recording, event: &Event, line: &Line, heads: &Heads) -> Row {
     let mut text = summary(&line.bytes(recording));
+    if let Some(head) = heads.before(line) {
+        text.splice(0..0, [head, b" "].concat());
+    }
     if !line.ended {
         // In front, where no cut can hide it.
-        text.splice(0..0, *b"(line not ended) ");
+        let what: &[u8] = match line.channel {
+            Channel::Exchange(_) => b"(body not ended) ",
+            _ => b"(line not ended) ",
+        };
+        text.splice(0..0, what.iter().copied());
     }
     row(event, Place::Message(line.from, line.channel), text)
 }
@@ -137,9 +160,9 @@ fn event_row(recording: &Recording, event: &Event, evident: bool) -> Option<Row>
         Kind::Up => (at, with("runs")),
         Kind::SpawnFailed => (act, with("cannot start it")),
         Kind::Stderr => (at, with("complains")),
-        Kind::WriteHead => (act, head(recording.bytes(event))),
-        Kind::ReadHead | Kind::WriteEnd | Kind::ReadEnd if !evident => return None,
-        Kind::ReadHead => (at, [b"reads ", &head(recording.bytes(event))[..]].concat()),
+        Kind::WriteHead | Kind::ReadHead | Kind::WriteEnd | Kind::ReadEnd if !evident => return None,
+        Kind::WriteHead => (at, with("sends a head")),
+        Kind::ReadHead => (at, with("reads a head")),
         Kind::WriteEnd => (at, with("ends its message")),
         Kind::ReadEnd => (at, with("reads the end of the message")),
         Kind::Close if matches!(channel, Channel::Exchange(_)) => (act, with("closes the connection")),
@@ -169,12 +192,6 @@ fn row(event: &Event, place: Place, mut text: Vec<u8>) -> Row {
     text.truncate(ROW_BYTES);
     text.shrink_to_fit();
     Row { t_us: event.t_us, place, text, marks: Vec::new() }
-}
-
-/// The first line of an HTTP head.
-fn head(bytes: &[u8]) -> Vec<u8> {
-    let end = bytes.iter().position(|byte| matches!(byte, b'\r' | b'\n')).unwrap_or(bytes.len());
-    bytes.get(..end).unwrap_or_default().to_vec()
 }
 
 fn chunk(bytes: &[u8]) -> Vec<u8> {

@@ -110,11 +110,17 @@ fn near_label(node: Node) -> &'static str {
 
 fn far_label(row: &Row) -> String {
     match row.place {
+        // A client has one process to speak to at a time, and many exchanges.
+        Place::At(Node::Client, channel @ Channel::Exchange(_)) => label(channel),
         Place::At(Node::Client | Node::Proxy | Node::Harness, _) => String::new(),
-        Place::Message(_, channel) | Place::Act(_, channel) | Place::At(_, channel) => match channel {
-            Channel::None => "S".into(),
-            Channel::Process(n) => format!("S{n}"),
-            Channel::Exchange(n) => format!("X{n}"),
-        },
+        Place::Message(_, channel) | Place::Act(_, channel) | Place::At(_, channel) => label(channel),
+    }
+}
+
+fn label(channel: Channel) -> String {
+    match channel {
+        Channel::None => "S".into(),
+        Channel::Process(n) => format!("S{n}"),
+        Channel::Exchange(n) => format!("E{n}"),
     }
 }
