@@ -202,7 +202,6 @@ fn over_http() -> impl Strategy<Value = ClientPolicy> {
         http_step_down: http.8,
         end_session: http.9,
         listen: http.10,
-        ..ClientPolicy::default()
     })
 }
 
@@ -263,6 +262,5 @@ pub(crate) fn client_policies() -> impl Strategy<Value = ClientPolicy> {
         end_session: http.end_session,
         listen: http.listen,
         cached_era: open.5,
-        ..ClientPolicy::default()
     })
 }
