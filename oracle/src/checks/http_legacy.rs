@@ -67,7 +67,7 @@ pub(super) fn holds_session(story: &Story<'_>, request: &Message) -> bool {
 }
 
 /// The exchanges of the session that a handshake opened, in order: what the client sent after it had the answer, up to the next
-/// handshake, and that is not of the modern era.
+/// handshake, and that is not of the modern era. A response may answer what the server asked before.
 fn in_session<'a>(story: &Story<'a>, answer: &'a Message) -> impl Iterator<Item = &'a Exchange> + use<'a> {
     let next = story
         .requests()
@@ -77,7 +77,9 @@ fn in_session<'a>(story: &Story<'a>, answer: &'a Message) -> impl Iterator<Item 
     story.exchanges().filter(move |exchange| {
         let posted = messages.get(exchange.message as usize);
         let other = posted.is_some_and(|posted| {
-            matches!(posted.method, Method::Discover | Method::Initialize) || posted.modern_keys
+            matches!(posted.method, Method::Discover | Method::Initialize)
+                || posted.modern_keys
+                || posted.is_response()
         });
         !other && exchange.request_head > answer.received && exchange.asked < next
     })
@@ -152,6 +154,8 @@ pub(super) fn agreed_version(story: &Story<'_>) -> Verdict {
 /// itself, or a request that named it met 404.
 fn session_of<'a>(story: &Story<'a>, answer: &'a Message) -> Option<(&'a [u8], u32)> {
     let id = story.exchange(answer).and_then(|exchange| story.answer_head(exchange).only(SESSION))?;
+    // What is no session id (LEG-19) need not come back: many clients cannot even send it.
+    let id = Some(id).filter(|id| !id.is_empty() && id.iter().all(u8::is_ascii_graphic))?;
     let ended = in_session(story, answer)
         .filter(|exchange| story.request_head(exchange).only(SESSION) == Some(id))
         .filter_map(|exchange| match exchange.status {
@@ -216,7 +220,12 @@ fn begins_anew(story: &Story<'_>) -> Verdict {
         let later = |exchange: &&Exchange| exchange.request_head > ended && exchange.asked_us >= from_us;
         for exchange in story.exchanges().filter(later) {
             let head = story.request_head(exchange);
-            if head.only(SESSION) == Some(id) && head.verb() != b"DELETE" {
+            let given_again = handshakes(story).any(|(other, _)| {
+                other.received > ended
+                    && other.received < exchange.request_head
+                    && session_of(story, other).is_some_and(|(other, _)| other == id)
+            });
+            if head.only(SESSION) == Some(id) && head.verb() != b"DELETE" && !given_again {
                 let reason = "it goes on with a session that has ended";
                 return match story.message(exchange.message) {
                     Some(message) => Verdict::broken_by(message, &[ended, message.sent], reason),

@@ -294,9 +294,13 @@ impl Message {
     fn failure(&mut self, tree: &Tree, text: &[u8]) {
         let Some(error) = self.error else { return };
         let code = tree.get(text, error, "code");
-        // To the schema, -32022.0 is an integer. One that does not fit here need not fit the receiver either (AMB-04).
+        // To the schema, -32022.0 is an integer. One that does not fit here need not fit the receiver either, and many do not take
+        // one that is written as a fraction or with an exponent (AMB-04).
         self.code = code.and_then(|at| tree.number(text, at)).and_then(|number| number.small_integer());
         self.clean &= self.code.is_some()
+            && code.is_some_and(|at| {
+                tree.raw(text, at).iter().all(|byte| byte.is_ascii_digit() || *byte == b'-')
+            })
             && tree.get(text, error, "message").is_some_and(|at| tree.kind(at) == Type::String);
         self.list = tree.get(text, error, "data").and_then(|data| tree.get(text, data, "supported"));
     }

@@ -261,6 +261,52 @@ S> 404
     assert_eq!(verdicts.get("LEG-21").map(|verdict| verdict.is_broken()), Some(true));
 }
 
+/// Found by the TypeScript and the Rust SDK: neither can send these back.
+#[test]
+fn what_is_no_session_id_need_not_come_back() {
+    let run = |id: &str| {
+        format!(
+            "mode: legacy\nC> $INITIALIZE(1)\nS> 200 | Mcp-Session-Id: {id} | $AGREED(1)\n-- legacy 2025-11-25\nC> $READY\nS> 202\n"
+        )
+    };
+    breaks(&http(&run("")), &[]);
+    breaks(&http(&run("é")), &[]);
+    breaks(&http(&run("two words")), &[]);
+    breaks(&http(&run("S1")), &["LEG-20"]);
+}
+
+/// Found by the TypeScript SDK: it answers a ping that came before the InitializeResult.
+#[test]
+fn a_response_to_what_was_asked_before_the_session_is_not_of_it() {
+    let run = |posted: &str| {
+        format!(
+            "mode: legacy\nC> $INITIALIZE(1)\nS> sse\nS> data {{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"ping\"}}\nS> data $AGREED(1)\nS> end\nC> {posted}\nS> 202\n"
+        )
+    };
+    breaks(&http(&run("POST | -Mcp-Protocol-Version | {\"jsonrpc\":\"2.0\",\"id\":9,\"result\":{}}")), &[]);
+    breaks(&http(&run("POST | -Mcp-Protocol-Version | $READY")), &["LEG-05"]);
+}
+
+/// A server that counts its sessions from one again has given out the same id twice.
+#[test]
+fn a_session_id_that_is_given_again_names_the_new_session() {
+    let again = "mode: legacy
+C> $INITIALIZE(1)
+S> 200 | Mcp-Session-Id: S1 | $AGREED(1)
+-- legacy 2025-11-25 S1
+C> $READY
+S> 202
+C> $BARE(2)
+S> 404
+C> POST | -Mcp-Session-Id | $INITIALIZE(3)
+S> 200 | Mcp-Session-Id: S1 | $AGREED(3)
+-- legacy 2025-11-25 S1
+C> $READY
+S> 202
+";
+    breaks(&http(again), &[]);
+}
+
 #[test]
 fn another_connection_of_the_client_is_another_one() {
     let run = |probe: &str| {
