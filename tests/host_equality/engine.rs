@@ -30,16 +30,17 @@ pub(crate) fn over_stdio(played: Arc<Played>, process: u32, opening: &Opening) -
     let (mut marks, mut end) = (Vec::new(), End::Step(opening.steps.len()));
     for (at, step) in opening.steps.iter().enumerate() {
         pipes.tell(ServerInput::Bytes(&line(step)));
-        if waits(step) {
-            pipes.settle();
+        if !waits(step) {
+            marks.push(vec![(0, End::Open)]);
+            continue;
         }
+        pipes.settle();
         if pipes.is_closed {
             end = End::Step(at);
-        }
-        marks.push(vec![(pipes.out.len(), if pipes.is_closed { end } else { End::Open })]);
-        if pipes.is_closed {
+            marks.push(vec![(pipes.out.len(), end)]);
             break;
         }
+        marks.push(vec![(pipes.out.len(), End::Open)]);
     }
     pipes.tell(ServerInput::Eof);
     pipes.settle();

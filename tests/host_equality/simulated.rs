@@ -23,7 +23,7 @@ fn compare(transport: Transport) -> Compared {
                     }
                     Transport::Http => (engine::over_http(played.clone(), &script.http).0, &script.http),
                 };
-                let (other, _) = world::run(played.clone(), opening, transport);
+                let other = world::run(played.clone(), opening, transport);
                 let script = format!("{} {choices:?}", script.id);
                 compared.compare((Host::World, transport, draft.id(), &script), &reference, &other);
             }

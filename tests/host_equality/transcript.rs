@@ -95,7 +95,8 @@ fn shown(bytes: &[u8]) -> String {
 /// The bytes of a connection as an answer: its head, its body without the framing of the transfer, and whether it is complete. Bytes that
 /// have no head are all body. What stands behind a complete answer is of its body, since nothing should.
 pub(crate) fn answer(wire: &[u8]) -> (Seen, bool) {
-    let is_http = wire.starts_with(b"HTTP/1.");
+    let status = wire.get(9..12).filter(|_| wire.starts_with(b"HTTP/1."));
+    let is_http = status.is_some_and(|digits| digits.iter().all(u8::is_ascii_digit));
     let length = wire.windows(4).position(|four| four == b"\r\n\r\n").filter(|_| is_http).map(|at| at + 4);
     let (head, rest) = wire.split_at(length.unwrap_or(0));
     let seen = |bytes: Vec<u8>| Seen { head: head.to_vec(), bytes, end: End::Open };

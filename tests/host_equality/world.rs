@@ -19,8 +19,8 @@ impl Chooser for Simplest {
     }
 }
 
-/// The transcript, and whether the run came to its end.
-pub(crate) fn run(played: Arc<Played>, opening: &Arc<Opening>, transport: Transport) -> (Transcript, bool) {
+/// The transcript of a run that came to its end.
+pub(crate) fn run(played: Arc<Played>, opening: &Arc<Opening>, transport: Transport) -> Transcript {
     let client = ClientSide::Opening(Arc::clone(opening));
     let declared = Arc::new(client.declared());
     let server = ServerSide { played, deviations: GateDeviations::default() };
@@ -29,11 +29,11 @@ pub(crate) fn run(played: Arc<Played>, opening: &Arc<Opening>, transport: Transp
     world.run(&case, Simplest);
     let recording = &world.recording;
     let complete = recording.events().iter().any(|event| event.kind == Kind::End(true));
-    let transcript = match transport {
+    assert!(complete, "{} was cut off", opening.id);
+    match transport {
         Transport::Stdio => pipes(recording, opening.steps.len()),
         Transport::Http => answers(recording, opening.steps.len()),
-    };
-    (transcript, complete)
+    }
 }
 
 fn bytes(recording: &Recording, fits: impl Fn(&Event) -> bool) -> Vec<u8> {
