@@ -4,29 +4,33 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use mcp_parley_mock_servers::{Draft, Played, personas};
+use mcp_parley_negotiation::Time;
 use mcp_parley_trace::Transport;
 
-use crate::engine;
+use crate::engine::{self, Reference};
 use crate::scripts::{choices, played, scripts};
 use crate::transcript::Transcript;
 
+/// Also the pieces and their times: some personas differ in nothing else.
+type Said = (Transcript, Vec<(Time, usize, usize)>);
+
 /// All twelve conversations; over stdio with the first process, and with the one after it.
-fn all(played: &Arc<Played>, transport: Transport) -> Vec<Transcript> {
-    let of = |at: usize| {
+fn all(played: &Arc<Played>, transport: Transport) -> Vec<Said> {
+    let of = |at: usize| -> Reference {
         let script = &scripts()[at % scripts().len()];
         match transport {
             Transport::Stdio => {
-                engine::over_stdio(Arc::clone(played), u32::from(at >= scripts().len()), &script.stdio).0
+                engine::over_stdio(Arc::clone(played), u32::from(at >= scripts().len()), &script.stdio)
             }
-            Transport::Http => engine::over_http(Arc::clone(played), &script.http).0,
+            Transport::Http => engine::over_http(Arc::clone(played), &script.http),
         }
     };
     let count = if transport == Transport::Stdio { 2 * scripts().len() } else { scripts().len() };
-    (0..count).map(of).collect()
+    (0..count).map(of).map(|said| (said.transcript, said.pieces)).collect()
 }
 
 fn distinct(transport: Transport, fits: fn(&Draft) -> bool) {
-    let mut said: BTreeMap<Vec<Transcript>, Vec<String>> = BTreeMap::new();
+    let mut said: BTreeMap<Vec<Said>, Vec<String>> = BTreeMap::new();
     for draft in personas().iter().filter(|draft| fits(draft)) {
         for choices in choices(draft) {
             let name = format!("{} {choices:?}", draft.id());

@@ -16,13 +16,22 @@ use crate::transcript::{End, Exit, Seen, Transcript, answer};
 /// the same of each answer.
 pub(crate) type Marks = Vec<Vec<(usize, End)>>;
 
-pub(crate) fn over_stdio(played: Arc<Played>, process: u32, opening: &Opening) -> (Transcript, Marks) {
+/// What the engine says, what of it has come after each step, and in which pieces at what time: a channel and a length each.
+#[derive(Debug)]
+pub(crate) struct Reference {
+    pub(crate) transcript: Transcript,
+    pub(crate) marks: Marks,
+    pub(crate) pieces: Vec<(Time, usize, usize)>,
+}
+
+pub(crate) fn over_stdio(played: Arc<Played>, process: u32, opening: &Opening) -> Reference {
     let mut pipes = Pipes {
         server: Server::start(played, process),
         now: Time::ZERO,
         wake: None,
         out: Vec::new(),
         err: Vec::new(),
+        pieces: Vec::new(),
         is_closed: false,
         exit: None,
     };
@@ -46,7 +55,8 @@ pub(crate) fn over_stdio(played: Arc<Played>, process: u32, opening: &Opening) -
     pipes.settle();
     let out = Seen { bytes: pipes.out, end, ..Seen::NOTHING };
     let err = Seen { bytes: pipes.err, ..Seen::NOTHING };
-    (Transcript { seen: vec![out, err], exit: pipes.exit }, marks)
+    let transcript = Transcript { seen: vec![out, err], exit: pipes.exit };
+    Reference { transcript, marks, pieces: pipes.pieces }
 }
 
 struct Pipes {
@@ -55,6 +65,7 @@ struct Pipes {
     wake: Option<Time>,
     out: Vec<u8>,
     err: Vec<u8>,
+    pieces: Vec<(Time, usize, usize)>,
     is_closed: bool,
     exit: Option<Exit>,
 }
@@ -65,7 +76,10 @@ impl Pipes {
         let mut buf = Vec::new();
         while let Some(output) = self.server.poll_output(&mut buf) {
             match output {
-                ServerOutput::Write(range) => self.out.extend_from_slice(&buf[range]),
+                ServerOutput::Write(range) => {
+                    self.pieces.push((self.now, 0, range.len()));
+                    self.out.extend_from_slice(&buf[range]);
+                }
                 ServerOutput::Stderr(range) => self.err.extend_from_slice(&buf[range]),
                 ServerOutput::CloseOutput => self.is_closed = true,
                 ServerOutput::Exit(code) => (self.is_closed, self.exit) = (true, Some(Exit::Code(code))),
@@ -85,12 +99,13 @@ impl Pipes {
     }
 }
 
-pub(crate) fn over_http(played: Arc<Played>, opening: &Opening) -> (Transcript, Marks) {
+pub(crate) fn over_http(played: Arc<Played>, opening: &Opening) -> Reference {
     let mut net = Net {
         site: Site::start(played),
         now: Time::ZERO,
         wake: None,
         answers: Vec::new(),
+        pieces: Vec::new(),
         session: None,
         exit: None,
     };
@@ -104,7 +119,7 @@ pub(crate) fn over_http(played: Arc<Played>, opening: &Opening) -> (Transcript, 
         marks.push(net.answers.iter().map(|own| (own.seen().bytes.len(), own.end)).collect());
     }
     let seen = net.answers.iter().map(Wire::seen).collect();
-    (Transcript { seen, exit: net.exit.map(Exit::Code) }, marks)
+    Reference { transcript: Transcript { seen, exit: net.exit.map(Exit::Code) }, marks, pieces: net.pieces }
 }
 
 /// One answer as it comes.
@@ -129,6 +144,7 @@ struct Net {
     now: Time,
     wake: Option<Time>,
     answers: Vec<Wire>,
+    pieces: Vec<(Time, usize, usize)>,
     session: Option<String>,
     /// No process has the port.
     exit: Option<i32>,
@@ -165,6 +181,7 @@ impl Net {
                     (own.head, own.framing) = (head.to_bytes(framing), Some(framing));
                 }
                 SiteOutput::Body(exchange, range) | SiteOutput::Raw(exchange, range) => {
+                    self.pieces.push((self.now, exchange.0 as usize, range.len()));
                     let own = &mut self.answers[exchange.0 as usize];
                     if own.framing != Some(BodyFraming::Without) {
                         own.bytes.extend_from_slice(&buf[range]);

@@ -61,13 +61,13 @@ fn real_pipes_carry_what_the_engine_says() {
         let compared = Arc::clone(&compared);
         async move {
             let played = played(draft, &[]);
-            let (mut reference, marks) = engine::over_stdio(played.clone(), 0, &script.stdio);
+            let mut reference = engine::over_stdio(played.clone(), 0, &script.stdio);
             // It is this test's own, and nobody can tell whose line is whose.
-            reference.seen[1].bytes.clear();
+            reference.transcript.seen[1].bytes.clear();
             let player = PersonaPlayer::new(played, 0);
-            let other = pipes::hosted(player, Record::Nothing, &script.stdio, &marks).await;
+            let other = pipes::hosted(player, Record::Nothing, &script.stdio, &reference.marks).await;
             let of = (Host::Hosted, Transport::Stdio, draft.id(), script.id.as_str());
-            compared.compare(of, &reference, &other);
+            compared.compare(of, &reference.transcript, &other);
         }
     });
     run(tasks, AT_ONCE);
@@ -81,10 +81,10 @@ fn real_sockets_carry_what_the_engine_says() {
         let compared = Arc::clone(&compared);
         async move {
             let played = played(draft, &[]);
-            let (reference, marks) = engine::over_http(played.clone(), &script.http);
-            let other = sockets::hosted(Site::start(played), &script.http, &marks).await;
+            let reference = engine::over_http(played.clone(), &script.http);
+            let other = sockets::hosted(Site::start(played), &script.http, &reference.marks).await;
             let of = (Host::Hosted, Transport::Http, draft.id(), script.id.as_str());
-            compared.compare(of, &reference, &other);
+            compared.compare(of, &reference.transcript, &other);
         }
     });
     run(tasks, AT_ONCE);
@@ -97,11 +97,11 @@ fn the_command_says_what_the_engine_says_over_stdio() {
     let tasks = one_each(Draft::is_for_stdio).map(|(draft, script)| {
         let compared = Arc::clone(&compared);
         async move {
-            let (reference, marks) = engine::over_stdio(played(draft, &[]), 0, &script.stdio);
+            let reference = engine::over_stdio(played(draft, &[]), 0, &script.stdio);
             let args = ["serve", "stdio", "--persona", draft.id()].map(str::to_owned);
-            let other = pipes::process(&args, &script.stdio, &marks).await;
+            let other = pipes::process(&args, &script.stdio, &reference.marks).await;
             let of = (Host::Process, Transport::Stdio, draft.id(), script.id.as_str());
-            compared.compare(of, &reference, &other);
+            compared.compare(of, &reference.transcript, &other);
         }
     });
     run(tasks, PROCESSES);
@@ -114,11 +114,11 @@ fn the_command_says_what_the_engine_says_over_http() {
     let tasks = one_each(Draft::is_for_http).map(|(draft, script)| {
         let compared = Arc::clone(&compared);
         async move {
-            let (reference, marks) = engine::over_http(played(draft, &[]), &script.http);
+            let reference = engine::over_http(played(draft, &[]), &script.http);
             let args = ["serve", "http", "--path", "/mcp", "--persona", draft.id()].map(str::to_owned);
-            let other = sockets::process(&args, &script.http, &marks).await;
+            let other = sockets::process(&args, &script.http, &reference.marks).await;
             let of = (Host::Process, Transport::Http, draft.id(), script.id.as_str());
-            compared.compare(of, &reference, &other);
+            compared.compare(of, &reference.transcript, &other);
         }
     });
     run(tasks, PROCESSES);

@@ -18,14 +18,16 @@ fn compare(transport: Transport) -> Compared {
             let played = played(draft, &choices);
             for script in scripts() {
                 let (reference, opening) = match transport {
-                    Transport::Stdio => {
-                        (engine::over_stdio(played.clone(), 0, &script.stdio).0, &script.stdio)
-                    }
-                    Transport::Http => (engine::over_http(played.clone(), &script.http).0, &script.http),
+                    Transport::Stdio => (engine::over_stdio(played.clone(), 0, &script.stdio), &script.stdio),
+                    Transport::Http => (engine::over_http(played.clone(), &script.http), &script.http),
                 };
                 let other = world::run(played.clone(), opening, transport);
                 let script = format!("{} {choices:?}", script.id);
-                compared.compare((Host::World, transport, draft.id(), &script), &reference, &other);
+                compared.compare(
+                    (Host::World, transport, draft.id(), &script),
+                    &reference.transcript,
+                    &other,
+                );
             }
         }
     }
