@@ -92,17 +92,33 @@ async fn killed(name: &str, from_outside: bool) -> Driven {
 }
 
 #[tokio::test]
-async fn a_process_that_is_killed_from_outside_has_not_exited_and_breaks_no_rule() {
+async fn a_process_that_is_killed_from_outside_has_not_exited_and_breaks_no_rule_that_must_be_kept() {
     let driven = killed("modern", true).await;
     let events = of_server(&driven.recording);
     assert_eq!(events.last(), Some(&(Kind::Signal(9), None)), "{events:?}");
     assert!(!events.iter().any(|(kind, _)| is_exit(*kind)), "{events:?}");
-    // That it kills without waiting is the one thing that may be said of the client, which alone has a reason to: a warning.
-    let all = broken(&driven.recording, Transport::Stdio);
-    assert!(all.iter().all(|(id, severity)| (*id, *severity) == ("STDIO-10", Severity::Warning)), "{all:?}");
+    // Nobody can see who it was. A client may kill its server, and should wait before it does: that is all that is said, a warning.
+    assert_eq!(broken(&driven.recording, Transport::Stdio), [("STDIO-10", Severity::Warning)]);
     // The neighbour: a persona that ends by this signal names the message that made it do so.
     let own = of_server(&killed("exits-once", false).await.recording);
     assert!(matches!(own.last(), Some((Kind::Signal(9), Some(_)))), "{own:?}");
+}
+
+#[tokio::test]
+async fn a_process_that_the_supervisor_ends_has_not_exited_and_nobody_has_killed_it() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("line"), line(&scripts()[1].stdio.steps[0])).unwrap();
+    let text = serde_json::to_string(&concrete(persona("modern").unwrap(), &[])).unwrap();
+    let mut run = run(folder.path(), &["sh", "-c", CLIENT, "sh", "{server}"]);
+    run.stuck_after = Duration::from_secs(1);
+    let driven = drive(&run, text, (), std::future::pending()).await.unwrap();
+    assert_eq!(driven.end, RunEnd::Stuck);
+    let events = of_server(&driven.recording);
+    assert!(events.contains(&(Kind::Signal(15), None)), "the client's processes are told to end: {events:?}");
+    assert!(!events.iter().any(|(kind, _)| is_exit(*kind)), "{events:?}");
+    // It stood still, and that is all.
+    let ids: Vec<&str> = broken(&driven.recording, Transport::Stdio).into_iter().map(|(id, _)| id).collect();
+    assert_eq!(ids, ["PROP-BOUND"]);
 }
 
 #[tokio::test]
