@@ -1,6 +1,8 @@
 //! What a client did, in a few words that are the same in every run that goes the same way.
 
-use mcp_parley_trace::{Channel, Era, Kind, Line, Node, Recording, escape, lines};
+use std::collections::BTreeSet;
+
+use mcp_parley_trace::{Channel, Era, Event, Kind, Line, Node, Recording, escape, lines};
 use serde_json::Value;
 
 /// At most this much of a message is shown.
@@ -27,8 +29,22 @@ pub(crate) fn story(recording: &Recording) -> String {
     }
     let mut out: Vec<String> =
         parts.iter().map(|(process, words)| format!("{process} {}", words.told())).collect();
+    out.extend(verbs(recording));
     out.extend(ending(recording));
     out.join("; ")
+}
+
+/// The verbs other than POST. When they come, and how often, may be chance: a stream is asked for beside what the client does.
+fn verbs(recording: &Recording) -> Option<String> {
+    let verb = |event: &Event| {
+        let head = recording.bytes(event);
+        let end = head.iter().position(|byte| *byte == b' ').unwrap_or(0);
+        String::from_utf8_lossy(head.get(..end).unwrap_or_default()).into_owned()
+    };
+    let asked = |event: &&Event| event.kind == Kind::ReadHead && event.node == Node::Server;
+    let verbs: BTreeSet<String> = recording.events().iter().filter(asked).map(verb).collect();
+    let others: Vec<String> = verbs.into_iter().filter(|verb| verb != "POST").collect();
+    (!others.is_empty()).then(|| others.join(", "))
 }
 
 /// What the client writes to one process, each word with how often it stands there in a row.
@@ -119,6 +135,21 @@ mod tests {
         assert_eq!(told(&["a", "b", "b", RESPONSE, "b", "a"]), "a, 3 × b, a, (response)");
         assert_eq!(told(&["a", RESPONSE, RESPONSE, "c"]), told(&[RESPONSE, "a", "c", RESPONSE]));
         assert_eq!(told(&[RESPONSE, RESPONSE]), "2 × (response)");
+    }
+
+    #[test]
+    fn verbs_stand_behind_the_messages_whenever_they_come() {
+        let mut recording = Recording::new();
+        let mut read = |number, kind, bytes: &[u8]| {
+            recording.push(0, Node::Server, Channel::Exchange(number), kind, None, bytes);
+        };
+        read(0, Kind::ReadHead, b"GET /mcp HTTP/1.1\r\n\r\n");
+        read(1, Kind::ReadHead, b"POST /mcp HTTP/1.1\r\n\r\n");
+        read(1, Kind::Read, b"{\"method\":\"ping\"}");
+        read(1, Kind::ReadEnd, b"");
+        read(2, Kind::ReadHead, b"GET /mcp HTTP/1.1\r\n\r\n");
+        read(3, Kind::ReadHead, b"DELETE /mcp HTTP/1.1\r\n\r\n");
+        assert_eq!(story(&recording), "C ping; DELETE, GET");
     }
 
     #[test]
