@@ -1,7 +1,9 @@
 //! `serve`: one persona as a real process.
 
+use std::future::ready;
 use std::io::Write as _;
 use std::path::Path;
+use std::pin::pin;
 use std::sync::Arc;
 
 use mcp_parley_hosts::{
@@ -70,9 +72,19 @@ async fn http(args: &ServeHttpArgs) -> Ended {
     };
     let (id, url) = (persona.id.clone(), socket.url());
     let site = Site::start(Arc::new(Played::new(persona).map_err(Failure::usage)?));
+    let mut served = pin!(serve_site(site, &mut socket, record, asked_to_end()));
+    // A persona that ends at its start has done so before anybody can learn where it was.
+    let ended = tokio::select! {
+        biased;
+        ended = &mut served => Some(ended),
+        () = ready(()) => None,
+    };
     let _ = writeln!(anstream::stderr(), "{id} listens on {url}; Ctrl-C ends it");
     say!("{url}");
-    let ended = serve_site(site, &mut socket, record, asked_to_end()).await;
+    let ended = match ended {
+        Some(ended) => ended,
+        None => served.await,
+    };
     leave(&ended, args.trace.as_deref())
 }
 

@@ -321,8 +321,10 @@ impl<P: Play, W: AsyncWrite + Unpin> Stage<P, W> {
                 Act::Write { bytes, .. } => self.pending_bytes -= weight(bytes),
                 Act::Stderr(bytes, cause) => {
                     self.record.event(Kind::Stderr, *cause, bytes).await?;
-                    // Whoever does not read it must not hold up what stands behind it.
-                    let _ = timeout(STDERR_PATIENCE, tokio::io::stderr().write_all(bytes)).await;
+                    // Whoever does not read it must not hold up what stands behind it. What is not flushed is lost if the process ends now.
+                    let mut stderr = tokio::io::stderr();
+                    let written = async { (stderr.write_all(bytes).await, stderr.flush().await) };
+                    let _ = timeout(STDERR_PATIENCE, written).await;
                 }
                 Act::Close(cause) => {
                     self.record.event(Kind::Close, *cause, b"").await?;

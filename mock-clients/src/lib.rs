@@ -9,5 +9,5 @@ mod player;
 
 pub use mcp_parley_data::LoadError;
 pub use mutant::{Mutant, mutant, mutants};
-pub use opening::{Opening, Step, opening, openings};
+pub use opening::{HeaderName, Message, Opening, OverHttp, Step, Verb, Wait, opening, openings};
 pub use player::Player;

@@ -40,6 +40,48 @@ pub struct Step {
     /// What to wait for before the next step.
     #[serde(default)]
     pub wait: Wait,
+    /// How it is sent over HTTP, if not as a plain POST. Over stdio it says nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub http: Option<OverHttp>,
+}
+
+/// A request over HTTP, but for its body.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OverHttp {
+    /// The verb.
+    #[serde(default)]
+    pub verb: Verb,
+    /// Headers behind those that every request of its verb has. `{session}` is the session id that the server gave last; where it gave
+    /// none, the header is left out.
+    #[serde(default)]
+    pub headers: Vec<(HeaderName, String)>,
+}
+
+/// The verbs of the transport.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Verb {
+    /// Asks for the stream of a session.
+    Get,
+    /// Sends a message.
+    #[default]
+    Post,
+    /// Ends a session.
+    Delete,
+}
+
+/// The headers that the transport knows of, besides those that every request has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[expect(missing_docs, reason = "each is the header of its name")]
+pub enum HeaderName {
+    LastEventId,
+    McpMethod,
+    McpName,
+    McpProtocolVersion,
+    McpSessionId,
+    Origin,
 }
 
 /// What to wait for.
@@ -51,6 +93,8 @@ pub enum Wait {
     Nothing,
     /// Any response, for five seconds at most.
     Answer,
+    /// Until nothing has come for thirty seconds: all that was going to come has come.
+    Quiet,
 }
 
 /// A request, or a notification where there is no id.
@@ -68,6 +112,49 @@ pub struct Message {
     /// Adds a correct `_meta` for this version; `modern` stands for the newest one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub meta: Option<String>,
+}
+
+impl Verb {
+    /// As it stands on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Get => "GET",
+            Self::Post => "POST",
+            Self::Delete => "DELETE",
+        }
+    }
+}
+
+impl HeaderName {
+    /// As it stands on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::LastEventId => "last-event-id",
+            Self::McpMethod => "mcp-method",
+            Self::McpName => "mcp-name",
+            Self::McpProtocolVersion => "mcp-protocol-version",
+            Self::McpSessionId => "mcp-session-id",
+            Self::Origin => "origin",
+        }
+    }
+}
+
+impl OverHttp {
+    /// Names and values in order, for a server that gave this session id last.
+    pub fn all_headers(&self, session: Option<&str>) -> Vec<(&'static str, String)> {
+        let usual: &[(&str, &str)] = match self.verb {
+            Verb::Get => &[("accept", "text/event-stream")],
+            Verb::Post => {
+                &[("content-type", "application/json"), ("accept", "application/json, text/event-stream")]
+            }
+            Verb::Delete => &[],
+        };
+        let own = self.headers.iter().filter_map(|(name, value)| match value.as_str() {
+            "{session}" => Some((name.as_str(), session?.to_owned())),
+            value => Some((name.as_str(), value.to_owned())),
+        });
+        usual.iter().map(|(name, value)| (*name, (*value).to_owned())).chain(own).collect()
+    }
 }
 
 impl Step {
