@@ -36,7 +36,7 @@ fn advice(recording: &Recording) -> Option<String> {
     }
     let all = |wanted: u16| !heads.is_empty() && heads.iter().all(|(status, _)| *status == wanted);
     if all(404) || all(405) {
-        return Some("give the URL of the endpoint itself, with its path, such as …/mcp".into());
+        return Some("is this the URL of the endpoint itself, with its path, such as …/mcp?".into());
     }
     let says_https = |text: &[u8]| text.windows(5).any(|word| word == b"HTTPS");
     let is_https =
