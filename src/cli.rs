@@ -20,6 +20,7 @@ Try:
   mcp-parley hunt                                  simulate 200 000 runs of the reference client
   mcp-parley client -- my-client {server}          put your client through every persona
   mcp-parley probe -- my-server                    what your server speaks
+  mcp-parley probe http://localhost:8080/mcp       the same over HTTP
   mcp-parley serve stdio --persona late-discover   one misbehaving server, for a debugger
   mcp-parley explain ERA-04                        what an id in a finding means
 
@@ -250,9 +251,10 @@ pub(crate) struct ClientArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ProbeArgs {
-    /// How to connect: `auto`, `legacy`, `modern` or `pin:VERSION`.
-    #[arg(long, default_value = "auto", value_name = "MODE")]
-    pub(crate) mode: String,
+    /// How to connect: `auto`, `legacy`, `modern` or `pin:VERSION`. Default: the era of `MCP_CONFORMANCE_PROTOCOL_VERSION`, which the
+    /// official conformance suite sets; without it `auto`.
+    #[arg(long, value_name = "MODE")]
+    pub(crate) mode: Option<String>,
     /// How long the whole may take, in milliseconds.
     #[arg(long, default_value_t = 30_000, value_name = "MS")]
     pub(crate) timeout_ms: u64,
@@ -265,8 +267,12 @@ pub(crate) struct ProbeArgs {
     /// How the result is printed.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
-    /// The server's command line: a program and its arguments.
-    #[arg(last = true, required = true, value_name = "CMD")]
+    /// The server's endpoint over Streamable HTTP: `http://HOST:PORT/PATH` or `https://…`. Redirects are not followed. A certificate
+    /// must be signed by an authority of this machine, or by one in the file (PEM) that the variable `SSL_CERT_FILE` names.
+    #[arg(value_name = "URL", required_unless_present = "command", conflicts_with = "command")]
+    pub(crate) url: Option<String>,
+    /// The server's command line, over stdio: a program and its arguments.
+    #[arg(last = true, value_name = "CMD")]
     pub(crate) command: Vec<String>,
 }
 

@@ -19,6 +19,8 @@ use crate::tls;
 const CHUNK_BYTES: usize = 16 << 10;
 const MAX_HEAD_BYTES: usize = 64 << 10;
 const CONNECT_TIME: Duration = Duration::from_secs(10);
+/// How an alert or a handshake of TLS begins.
+const TLS_RECORDS: [&[u8]; 2] = [&[0x15, 3], &[0x16, 3]];
 
 /// Where a server is.
 #[derive(Clone)]
@@ -138,12 +140,21 @@ async fn run(
     let refused = |why: String| Ended(HttpEnd::Refused, Some(why));
     let connected = timeout(CONNECT_TIME, TcpStream::connect(&endpoint.address)).await;
     let connected = connected.map_err(|_| refused(format!("no answer within {CONNECT_TIME:?}")))?;
-    let stream = connected.map_err(|error| refused(error.to_string()))?;
+    let stream = connected.map_err(|error| refused(unreachable(&endpoint.address, &error)))?;
     stream.set_nodelay(true)?;
     let Some(connector) = &endpoint.tls else { return speak(stream, head, body, notices).await };
     let secured = timeout(CONNECT_TIME, tls::connect(connector, &endpoint.host, stream)).await;
     let secured = secured.map_err(|_| refused(format!("TLS is not agreed on within {CONNECT_TIME:?}")))?;
     speak(secured.map_err(refused)?, head, body, notices).await
+}
+
+fn unreachable(address: &str, error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::ConnectionRefused => {
+            format!("nobody listens on {address}: does the server run, and is this its port?")
+        }
+        _ => format!("cannot connect to {address}: {error}"),
+    }
 }
 
 async fn speak(
@@ -216,6 +227,9 @@ fn parse(bytes: &[u8], is_head: bool) -> Result<Option<(usize, Rest)>, Ended> {
         Ok(Status::Complete(length)) => length,
         Ok(Status::Partial) if bytes.len() < MAX_HEAD_BYTES => return Ok(None),
         Ok(Status::Partial) => return Err(malformed("the head of the answer does not end")),
+        Err(_) if TLS_RECORDS.iter().any(|record| bytes.starts_with(record)) => {
+            return Err(malformed("the answer is TLS: is it an https:// URL?"));
+        }
         Err(error) => return Err(malformed(&format!("the head of the answer cannot be read: {error}"))),
     };
     let values = |name: &'static str| {

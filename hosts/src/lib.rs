@@ -6,7 +6,7 @@
 //! - [`serve`]: such a mock server, on real standard streams.
 //! - [`serve_site`]: a mock server over HTTP.
 //! - [`exchange`]: one request to a real HTTP server, and its answer as it comes.
-//! - [`probe`]: one polite negotiation with a real server.
+//! - [`probe`]: one polite negotiation with a real server over stdio; [`probe_url`]: over HTTP.
 //!
 //! No function here creates a runtime; all of them run well on a single thread, with tokio's I/O and time enabled.
 
@@ -19,6 +19,7 @@ mod log;
 mod os;
 mod persona;
 mod probe;
+mod probe_url;
 mod record;
 mod recorder;
 mod serve;
@@ -36,6 +37,7 @@ pub use log::Bounds;
 pub use os::asked_to_end;
 pub use persona::PersonaPlayer;
 pub use probe::{ProbeEnd, ProbeError, ProbeReport, ProbeRun, probe};
+pub use probe_url::{UrlProbe, probe_url};
 pub use record::{FileRecord, Link, LinkError, Record, RecordError};
 pub use serve::{LOST_RECORDER_EXIT, Play, PlayInput, PlayOutput, ServeEnd, serve, serve_stdio};
 pub use site::{PlaySite, SiteBounds, SiteRecord, SiteSocket, serve_site};

@@ -71,6 +71,8 @@ pub struct ProbeReport {
     pub events: Vec<Event>,
     /// Why the last process could not be started, if it could not.
     pub spawn_error: Option<String>,
+    /// Over HTTP: what is known of why the last exchange that broke did so.
+    pub trouble: Option<String>,
     /// The end of what the servers printed on standard error, at most 64 KiB.
     pub stderr: Vec<u8>,
     /// How long it took, in microseconds, closing included.
@@ -122,7 +124,7 @@ pub async fn probe(run: &ProbeRun, cancel: impl Future<Output = ()>) -> Result<P
             break ProbeEnd::Flood(why);
         }
         if host.machine.is_done() && host.running.is_empty() {
-            break host.failure.take().map_or(ProbeEnd::Settled, ProbeEnd::Failed);
+            break host.told.end();
         }
         tokio::select! {
             Some((process, notice)) = notices.recv() => host.on_notice(process, notice).await?,
@@ -135,7 +137,7 @@ pub async fn probe(run: &ProbeRun, cancel: impl Future<Output = ()>) -> Result<P
     Ok(host.report(end))
 }
 
-async fn wake(at: Option<Instant>) {
+pub(crate) async fn wake(at: Option<Instant>) {
     match at {
         Some(at) => sleep_until(at).await,
         None => std::future::pending().await,
@@ -152,10 +154,7 @@ struct Host<'a> {
     running: BTreeMap<u32, Server>,
     wake_at: Option<Time>,
     buffer: Vec<u8>,
-    events: Vec<Event>,
-    failure: Option<Failure>,
-    settled: Option<(Era, ProtocolVersion)>,
-    called: Option<bool>,
+    told: Told,
     spawn_error: Option<String>,
     stderr: Vec<u8>,
 }
@@ -179,10 +178,7 @@ impl<'a> Host<'a> {
             running: BTreeMap::new(),
             wake_at: None,
             buffer: Vec::new(),
-            events: Vec::new(),
-            failure: None,
-            settled: None,
-            called: None,
+            told: Told::default(),
             spawn_error: None,
             stderr: Vec::new(),
         }
@@ -229,7 +225,7 @@ impl<'a> Host<'a> {
                 }
                 Output::Spawn(process, _) => next.push_back(self.spawn(process, cause)),
                 Output::Close(process) => self.close(process, cause),
-                Output::Event(event) => self.on_event(event, cause, next),
+                Output::Event(event) => next.extend(self.on_event(event, cause)),
                 Output::WakeAt(at) => self.wake_at = at,
                 // The machine was started on stdio.
                 Output::Http(..) | Output::Abort(_) => {}
@@ -270,31 +266,11 @@ impl<'a> Host<'a> {
         }
     }
 
-    fn on_event(&mut self, event: Event, cause: Option<u32>, next: &mut VecDeque<Next>) {
-        let say = |kind, text: String| {
-            self.log.push(Node::Client, Channel::None, kind, cause, text.as_bytes());
-        };
-        match &event {
-            Event::Settled(era, version) => {
-                say(Kind::Settled(trace_era(*era)), version.to_string());
-                if self.settled.is_none() {
-                    next.push_back(if self.run.call.is_some() { Next::Call } else { Next::Shutdown });
-                }
-                self.settled = Some((*era, version.clone()));
-            }
-            Event::Failed(failure) => {
-                say(Kind::Failed, failure.to_string());
-                self.failure = Some(failure.clone());
-            }
-            Event::Downgraded(evidence) => say(Kind::Downgraded, evidence.to_string()),
-            Event::Called(ok) => {
-                say(Kind::Called(*ok), String::new());
-                self.called = Some(*ok);
-                next.push_back(Next::Shutdown);
-            }
-            Event::EraLearned(_) | Event::Ignored => {}
-        }
-        self.events.push(event);
+    fn on_event(&mut self, event: Event, cause: Option<u32>) -> Option<Next> {
+        Some(match self.told.hear(&self.log, event, cause)? {
+            Wish::Call if self.run.call.is_some() => Next::Call,
+            Wish::Call | Wish::Shutdown => Next::Shutdown,
+        })
     }
 
     async fn on_notice(&mut self, process: u32, notice: Notice) -> Result<(), Misuse> {
@@ -357,17 +333,74 @@ impl<'a> Host<'a> {
     }
 
     fn report(self, end: ProbeEnd) -> ProbeReport {
+        let report = self.told.report(&self.log, end);
+        ProbeReport { spawn_error: self.spawn_error, stderr: self.stderr, ..report }
+    }
+}
+
+/// What the machine has told, whatever the transport.
+#[derive(Debug, Default)]
+pub(crate) struct Told {
+    events: Vec<Event>,
+    failure: Option<Failure>,
+    settled: Option<(Era, ProtocolVersion)>,
+    called: Option<bool>,
+}
+
+/// What follows from what it told.
+pub(crate) enum Wish {
+    /// The call after settling is due.
+    Call,
+    /// All is done.
+    Shutdown,
+}
+
+impl Told {
+    pub(crate) fn hear(&mut self, log: &Log, event: Event, cause: Option<u32>) -> Option<Wish> {
+        let say = |kind, text: String| {
+            log.push(Node::Client, Channel::None, kind, cause, text.as_bytes());
+        };
+        let mut wish = None;
+        match &event {
+            Event::Settled(era, version) => {
+                say(Kind::Settled(trace_era(*era)), version.to_string());
+                wish = self.settled.is_none().then_some(Wish::Call);
+                self.settled = Some((*era, version.clone()));
+            }
+            Event::Failed(failure) => {
+                say(Kind::Failed, failure.to_string());
+                self.failure = Some(failure.clone());
+            }
+            Event::Downgraded(evidence) => say(Kind::Downgraded, evidence.to_string()),
+            Event::Called(ok) => {
+                say(Kind::Called(*ok), String::new());
+                self.called = Some(*ok);
+                wish = Some(Wish::Shutdown);
+            }
+            Event::EraLearned(_) | Event::Ignored => {}
+        }
+        self.events.push(event);
+        wish
+    }
+
+    /// How a machine that is done has ended.
+    pub(crate) fn end(&mut self) -> ProbeEnd {
+        self.failure.take().map_or(ProbeEnd::Settled, ProbeEnd::Failed)
+    }
+
+    pub(crate) fn report(self, log: &Log, end: ProbeEnd) -> ProbeReport {
         let complete = matches!(end, ProbeEnd::Settled | ProbeEnd::Failed(_));
-        self.log.conclude(Node::Harness, Kind::End(complete), b"");
+        log.conclude(Node::Harness, Kind::End(complete), b"");
         ProbeReport {
-            recording: self.log.take(),
+            recording: log.take(),
             end,
             settled: self.settled,
             called: self.called,
             events: self.events,
-            spawn_error: self.spawn_error,
-            stderr: self.stderr,
-            took_us: self.log.elapsed_us(),
+            spawn_error: None,
+            trouble: None,
+            stderr: Vec::new(),
+            took_us: log.elapsed_us(),
         }
     }
 }

@@ -252,7 +252,7 @@ impl Default for GatePolicy {
             methods: vec![ServedMethod {
                 name: "tools/list".into(),
                 capability: "tools".into(),
-                result: r#""tools":[{"name":"echo","inputSchema":{"type":"object"}}]"#.into(),
+                result: r#""tools":[{"name":"echo","description":"Says it again","inputSchema":{"type":"object"}}]"#.into(),
                 cacheable: true,
             }],
             ttl_ms: 0,

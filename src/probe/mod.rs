@@ -1,9 +1,11 @@
 //! `probe`: one polite negotiation with a real server, and what it says of the server.
 
+mod http;
+
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_parley_hosts::{ProbeEnd, ProbeReport, ProbeRun, asked_to_end, probe};
+use mcp_parley_hosts::{Endpoint, ProbeEnd, ProbeReport, ProbeRun, UrlProbe, asked_to_end, probe, probe_url};
 use mcp_parley_negotiation::classify::{ReplyKind, classify_reply};
 use mcp_parley_negotiation::client::{ClientPolicy, DownKind, Failure as Why, Mode};
 use mcp_parley_negotiation::issue::IssueSink;
@@ -32,25 +34,38 @@ const MOST_UNREADABLE: usize = 8;
 const INFO_BYTES: usize = 16 << 10;
 
 pub(crate) fn run(args: &ProbeArgs) -> Ended {
-    let policy = ClientPolicy {
-        mode: mode(&args.mode)?,
+    let policy = Arc::new(ClientPolicy {
+        mode: chosen_mode(args)?,
         probe_timeout_us: args.probe_timeout_ms.saturating_mul(1000),
         ..ClientPolicy::default()
-    };
-    let mut run = ProbeRun::new(args.command.clone());
-    run.policy = Arc::new(policy);
-    run.timeout = Duration::from_millis(args.timeout_ms);
+    });
+    let timeout = Duration::from_millis(args.timeout_ms);
     let cancel = async {
         asked_to_end().await;
     };
-    let report = serve::runtime()?.block_on(probe(&run, cancel)).map_err(Failure::internal)?;
+    let report = match &args.url {
+        Some(url) => {
+            let endpoint = Endpoint::parse(url).map_err(|why| Failure::usage(format!("{url}: {why}")))?;
+            let run = UrlProbe { policy: Arc::clone(&policy), timeout, ..UrlProbe::new(endpoint) };
+            serve::runtime()?.block_on(probe_url(&run, cancel))
+        }
+        None => {
+            let new = ProbeRun::new(args.command.clone());
+            let run = ProbeRun { policy: Arc::clone(&policy), timeout, ..new };
+            serve::runtime()?.block_on(probe(&run, cancel))
+        }
+    };
+    let report = report.map_err(Failure::internal)?;
     if let Some(why) = &report.spawn_error {
         let command = shell_words::join(&args.command);
         return Err(Failure::usage(format!(
             "{command}: cannot be started: {why}; check the command behind --"
         )));
     }
-    let said = describe(args, &report, &run.policy)?;
+    if let Some((url, why)) = args.url.as_deref().zip(http::unreachable(&report)) {
+        return Err(Failure::usage(format!("{url}: {why}")));
+    }
+    let said = describe(args, &report, &policy)?;
     match args.format {
         Format::Json => {
             let text = serde_json::to_string_pretty(&said).map_err(Failure::internal)?;
@@ -65,6 +80,20 @@ pub(crate) fn run(args: &ProbeArgs) -> Ended {
         (false, Value::Null) => Exit::Fine,
         (false, _) => Exit::Incomplete,
     })
+}
+
+/// A client that the conformance suite starts is to take the era from its variable.
+fn chosen_mode(args: &ProbeArgs) -> Result<Mode, Failure> {
+    let asked = || std::env::var("MCP_CONFORMANCE_PROTOCOL_VERSION").ok();
+    match (&args.mode, asked()) {
+        (Some(text), _) => mode(text),
+        (None, None) => Ok(Mode::Auto),
+        (None, Some(version)) => Ok(match ProtocolVersion::new(&version).era() {
+            Some(Era::Legacy) => Mode::Legacy,
+            Some(Era::Modern) => Mode::Modern,
+            None => Mode::Pin(ProtocolVersion::new(&version)),
+        }),
+    }
 }
 
 /// `auto`, `legacy`, `modern` or `pin:VERSION`.
@@ -82,7 +111,7 @@ fn describe(args: &ProbeArgs, report: &ProbeReport, policy: &ClientPolicy) -> Re
     let era = report.settled.as_ref().map(|(era, _)| if *era == Era::Modern { "modern" } else { "legacy" });
     let header = header(args, policy);
     let mut judge = Judge::new();
-    let verdicts = judge.judge(&report.recording, &header.declared, Subject::Server, Transport::Stdio);
+    let verdicts = judge.judge(&report.recording, &header.declared, Subject::Server, header.transport);
     let violations: Vec<Value> = verdicts
         .iter()
         .filter(|(_, verdict)| matches!(verdict.outcome, Outcome::Violation | Outcome::Defect))
@@ -117,14 +146,15 @@ fn describe(args: &ProbeArgs, report: &ProbeReport, policy: &ClientPolicy) -> Re
 }
 
 fn header(args: &ProbeArgs, policy: &ClientPolicy) -> Header {
+    let command = args.url.as_ref().map_or_else(|| args.command.clone(), |url| vec![url.clone()]);
     let names = |list: &[ProtocolVersion]| Some(list.iter().map(|v| v.as_str().to_owned()).collect());
     Header {
         schema: SCHEMA.into(),
         tool: concat!("mcp-parley ", env!("CARGO_PKG_VERSION")).into(),
         revision: "2026-07-28".into(),
         subject: Subject::Server,
-        transport: Transport::Stdio,
-        origin: Origin::Real { command: args.command.clone(), peer: None },
+        transport: if args.url.is_some() { Transport::Http } else { Transport::Stdio },
+        origin: Origin::Real { command, peer: None },
         declared: Declared {
             mode: mcp_parley_trace::Mode::Unknown,
             modern: names(&policy.preferences.modern),
@@ -151,7 +181,7 @@ fn why(report: &ProbeReport) -> Option<String> {
             });
             format!("the server {} before it answers anything", how.as_deref().unwrap_or("goes away"))
         }
-        ProbeEnd::Failed(failure) => failure.to_string(),
+        ProbeEnd::Failed(failure) => http::why(failure, report),
         ProbeEnd::Settled => "the server was closed before it was settled".into(),
         ProbeEnd::Flood(bound) => {
             format!("the server writes too much: {bound}; what is no message belongs on standard error")
