@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use mcp_parley_negotiation::client::ClientDeviations;
 use mcp_parley_oracle::{Judge, Verdict};
 use mcp_parley_sim::{Drawer, Seeded, World, hash_of};
-use mcp_parley_trace::{CampaignHash, Event, Outcome, Recording, RunHash, Transport};
+use mcp_parley_trace::{CampaignHash, Event, Outcome, Recording, RunHash};
 
 const SEEDS: u64 = 5;
 
@@ -27,7 +27,7 @@ impl Run {
         let mut world = World::new();
         world.run(&case, chooser);
         let mut judge = Judge::new();
-        let verdicts = judge.judge(&world.recording, &case.declared, case.subject, Transport::Stdio);
+        let verdicts = judge.judge(&world.recording, &case.declared, case.subject, case.transport);
         let verdicts = verdicts.iter().map(|(id, verdict)| (id, verdict.clone())).collect();
         Self { recording: world.recording, verdicts }
     }
