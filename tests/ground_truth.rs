@@ -99,7 +99,9 @@ fn connected(client: &str, key: &str, persona: &str, url: &str) -> Value {
     for word in file[key].as_array().unwrap().iter().map(|word| word.as_str().unwrap()) {
         match word {
             "{server}" => words.extend(server.map(str::to_owned)),
-            word => words.push(values.iter().fold(word.to_owned(), |word, (from, to)| word.replace(from, to))),
+            word => {
+                words.push(values.iter().fold(word.to_owned(), |word, (from, to)| word.replace(from, to)))
+            }
         }
     }
     let output = Command::new(&words[0]).args(&words[1..]).current_dir(folder()).output().unwrap();

@@ -17,8 +17,7 @@ pub(crate) const PING: &str = r#"{"jsonrpc":"2.0","id":5,"method":"ping"}"#;
 pub(crate) const DISCOVERED: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"ttlMs":0,"cacheScope":"private","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"mcp-parley-mock","version":"1"}}}}"#;
 pub(crate) const MODERN_LISTED: &str = r#"{"jsonrpc":"2.0","id":2,"result":{"resultType":"complete","tools":[{"name":"echo","description":"Says it again","inputSchema":{"type":"object"}}],"ttlMs":0,"cacheScope":"private","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"mcp-parley-mock","version":"1"}}}}"#;
 pub(crate) const INITIALIZED_2025_11: &str = r#"{"jsonrpc":"2.0","id":3,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"mcp-parley-mock","version":"1"}}}"#;
-pub(crate) const LISTED: &str =
-    r#"{"jsonrpc":"2.0","id":4,"result":{"tools":[{"name":"echo","description":"Says it again","inputSchema":{"type":"object"}}]}}"#;
+pub(crate) const LISTED: &str = r#"{"jsonrpc":"2.0","id":4,"result":{"tools":[{"name":"echo","description":"Says it again","inputSchema":{"type":"object"}}]}}"#;
 pub(crate) const PONG: &str = r#"{"jsonrpc":"2.0","id":5,"result":{}}"#;
 
 /// One thing that a process did.
