@@ -1,14 +1,14 @@
 //! Commands on the pages. A block tagged `console` or `sh` is run, in one folder a page, with `mcp-parley` on the path.
 //!
-//! Two kinds are not run and say so behind the tag: `cargo` (they build; `cargo run` is run as the command it starts) and `sdk`
-//! (they need an SDK, or a program of the reader's own). Of them, and of commands within the text, the names are checked.
+//! Three kinds are not run here and say so behind the tag: `http` (the test of their page runs them), `cargo` (they build; `cargo run`
+//! is run as the command it starts) and `sdk` (they need an SDK, or a program of the reader's own). Of them, and of commands within the text, the names are checked.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::page::{self, Page};
 
-const EXE: &str = env!("CARGO_BIN_EXE_mcp-parley");
+pub(crate) const EXE: &str = env!("CARGO_BIN_EXE_mcp-parley");
 /// A hunt on a page is cut to so many seeds: these tests run an unoptimised program.
 const SEEDS: u64 = 1000;
 
@@ -46,6 +46,8 @@ fn run_page(page: &Page) {
                     run(folder.path(), &format!("mcp-parley {command}"), 0, &page.at(block.line));
                 }
             }
+            // Their own test runs these.
+            ("console", "http") => {}
             ("console" | "sh", "sdk") => {}
             ("text" | "json" | "toml" | "yaml" | "rust" | "mermaid" | "markdown", "") => {}
             (tag, why) => panic!("{}: nobody knows what to do with `{tag} {why}`", page.at(block.line)),
@@ -53,7 +55,7 @@ fn run_page(page: &Page) {
     }
 }
 
-fn run(folder: &Path, script: &str, exit: i32, at: &str) -> String {
+pub(crate) fn run(folder: &Path, script: &str, exit: i32, at: &str) -> String {
     let path = format!("{}:{}", Path::new(EXE).parent().unwrap().display(), std::env::var("PATH").unwrap());
     let script = shorter(script);
     let output = Command::new("sh")
@@ -92,7 +94,7 @@ fn shorter(script: &str) -> String {
 }
 
 /// `…` in a page's line stands for anything.
-fn is_like(said: &str, shown: &str) -> bool {
+pub(crate) fn is_like(said: &str, shown: &str) -> bool {
     let mut parts = shown.split('…');
     let mut rest = match said.strip_prefix(parts.next().unwrap_or_default()) {
         Some(rest) => rest,

@@ -4,6 +4,7 @@
 
 mod commands;
 mod contested;
+mod http;
 mod limits;
 mod page;
 mod personas;
