@@ -38,7 +38,10 @@ impl Client {
                 }
                 Self::Machine(machine)
             }
-            (ClientSide::Opening(opening), _) => Self::Player(Player::new(Arc::clone(opening))),
+            (ClientSide::Opening(opening), _) => Self::Player(match transport {
+                Transport::Stdio => Player::new(Arc::clone(opening)),
+                Transport::Http => Player::over_http(Arc::clone(opening)),
+            }),
         }
     }
 
