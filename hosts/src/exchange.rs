@@ -1,64 +1,79 @@
 //! One HTTP exchange as a client: a connection of its own, the request as it is given, and the answer as it comes.
 
+use std::fmt;
 use std::io;
 use std::time::Duration;
 
 use httparse::{EMPTY_HEADER, Response, Status};
 use mcp_parley_negotiation::http::{HttpEnd, HttpRequest};
 use thiserror::Error;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
+use tokio_rustls::TlsConnector;
 
 use crate::site::{Body, Framing, MAX_HEADERS, Step};
+use crate::tls;
 
 const CHUNK_BYTES: usize = 16 << 10;
 const MAX_HEAD_BYTES: usize = 64 << 10;
 const CONNECT_TIME: Duration = Duration::from_secs(10);
 
 /// Where a server is.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct Endpoint {
     authority: String,
+    host: String,
     address: String,
     target: String,
+    tls: Option<TlsConnector>,
+}
+
+impl fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let scheme = if self.tls.is_some() { "https" } else { "http" };
+        write!(f, "{scheme}://{}{}", self.authority, self.target)
+    }
 }
 
 /// Why a URL names no server that can be reached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum EndpointError {
-    /// It is not encrypted only.
-    #[error("https is not supported yet: give the http:// URL of the server itself, or of a proxy before it")]
-    Https,
-    /// Something else.
-    #[error("not a URL of a server: say http://HOST:PORT/PATH")]
+    /// There is no TLS on this machine. Why.
+    #[error("cannot use https: {0}")]
+    Tls(String),
+    /// It is something else.
+    #[error("not a URL of a server: say http://HOST:PORT/PATH, or https://")]
     Malformed,
 }
 
 impl Endpoint {
-    /// Reads `http://HOST[:PORT][/PATH]`.
+    /// Reads `http://HOST[:PORT][/PATH]`, or the same with `https`.
     ///
     /// # Errors
-    /// When it is something else.
+    /// When it is something else, or this machine trusts no authority that signs certificates.
     pub fn parse(url: &str) -> Result<Self, EndpointError> {
-        if url.starts_with("https://") {
-            return Err(EndpointError::Https);
-        }
-        let rest = url.strip_prefix("http://").ok_or(EndpointError::Malformed)?;
+        let (is_tls, rest) = match (url.strip_prefix("http://"), url.strip_prefix("https://")) {
+            (Some(rest), _) => (false, rest),
+            (None, Some(rest)) => (true, rest),
+            (None, None) => return Err(EndpointError::Malformed),
+        };
         let rest = rest.split('#').next().unwrap_or_default();
         let (authority, target) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
         let is_plain = rest.bytes().all(|byte| byte.is_ascii_graphic()) && !authority.contains('@');
         // The last part of an address of IPv6 is no port.
         let (host, port) = match authority.rsplit_once(':') {
             Some((host, port)) if !port.contains(']') => (host, port.parse::<u16>().ok()),
-            _ => (authority, Some(80)),
+            _ => (authority, Some(if is_tls { 443 } else { 80 })),
         };
         let (Some(port), false, true) = (port, host.is_empty(), is_plain) else {
             return Err(EndpointError::Malformed);
         };
         let target = if target.starts_with('/') { target.to_owned() } else { format!("/{target}") };
-        Ok(Self { authority: authority.to_owned(), address: format!("{host}:{port}"), target })
+        let tls = is_tls.then(tls::system).transpose().map_err(EndpointError::Tls)?;
+        let (authority, address) = (authority.to_owned(), format!("{host}:{port}"));
+        Ok(Self { authority, host: host.to_owned(), address, target, tls })
     }
 
     /// The head of a request as it will be on the wire: to be recorded before it is sent.
@@ -123,13 +138,27 @@ async fn run(
     let refused = |why: String| Ended(HttpEnd::Refused, Some(why));
     let connected = timeout(CONNECT_TIME, TcpStream::connect(&endpoint.address)).await;
     let connected = connected.map_err(|_| refused(format!("no answer within {CONNECT_TIME:?}")))?;
-    let mut stream = connected.map_err(|error| refused(error.to_string()))?;
+    let stream = connected.map_err(|error| refused(error.to_string()))?;
     stream.set_nodelay(true)?;
+    let Some(connector) = &endpoint.tls else { return speak(stream, head, body, notices).await };
+    let secured = timeout(CONNECT_TIME, tls::connect(connector, &endpoint.host, stream)).await;
+    let secured = secured.map_err(|_| refused(format!("TLS is not agreed on within {CONNECT_TIME:?}")))?;
+    speak(secured.map_err(refused)?, head, body, notices).await
+}
+
+async fn speak(
+    mut stream: impl AsyncRead + AsyncWrite + Unpin,
+    head: &[u8],
+    body: &[u8],
+    notices: &mpsc::Sender<ExchangeNotice>,
+) -> Result<(), Ended> {
     // A server may answer before it has all of the request, and close.
-    let sent = match stream.write_all(head).await {
-        Ok(()) => stream.write_all(body).await,
-        Err(error) => Err(error),
-    };
+    let sent = async {
+        stream.write_all(head).await?;
+        stream.write_all(body).await?;
+        stream.flush().await
+    }
+    .await;
     let mut buffer = Vec::new();
     let mut rest = Rest::Interim;
     let is_head = head.starts_with(b"HEAD ");

@@ -25,6 +25,7 @@ mod serve;
 mod server;
 mod site;
 mod tail;
+mod tls;
 
 pub use drive::{
     DriveError, Driven, DriverRun, RunEnd, conformance_environment, drive, drive_http, stuck_after,

@@ -131,7 +131,6 @@ async fn nobody_there_is_refused_and_dropping_it_closes() {
 
 #[test]
 fn urls_that_are_none_are_refused() {
-    assert_eq!(Endpoint::parse("https://example.com/mcp"), Err(EndpointError::Https));
     for bad in [
         "example.com",
         "http://",
@@ -141,7 +140,7 @@ fn urls_that_are_none_are_refused() {
         "http://a/b c",
         "http://a:99999",
     ] {
-        assert_eq!(Endpoint::parse(bad), Err(EndpointError::Malformed), "{bad}");
+        assert_eq!(Endpoint::parse(bad).unwrap_err(), EndpointError::Malformed, "{bad}");
     }
     for good in ["http://[::1]:80/mcp", "http://[::1]/mcp", "http://a", "http://a?b#c"] {
         assert!(Endpoint::parse(good).is_ok(), "{good}");

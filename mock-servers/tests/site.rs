@@ -108,9 +108,9 @@ fn unmodified_profiles_answer_by_the_gate() {
     let mut legacy = stage("legacy", "");
     assert_eq!(statuses(&legacy.modern("server/discover")), ["0 400", "0 end"]);
     let said = legacy.initialize();
-    assert!(said[0].contains(" mcp-session-id=session-1 "), "{said:?}");
+    assert!(said[0].contains(" mcp-session-id=session-0-1 "), "{said:?}");
     let note = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
-    let named = format!("{JSON}mcp-session-id: session-1\n");
+    let named = format!("{JSON}mcp-session-id: session-0-1\n");
     assert_eq!(legacy.send("POST", &named, note), ["2 202 0", "2 end"]);
 
     assert_eq!(stage("silent", "").modern("server/discover"), [""; 0]);

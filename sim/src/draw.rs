@@ -10,7 +10,7 @@ use mcp_parley_mock_clients::Opening;
 use mcp_parley_mock_servers::{Draft, Played, personas};
 use mcp_parley_negotiation::client::{
     AfterModernError, BadHint, BrokenConnection, BrokenEnvelope, CancelProbe, ClientDeviations, ClientPolicy,
-    EarlyRequest, EndSession, HttpSilence, HttpSse, InitializeRefused, InvalidParams, LateDiscover,
+    EarlyRequest, EndSession, HttpSilence, HttpStepDown, InitializeRefused, InvalidParams, LateDiscover,
     LegacyMeta, Listen, MethodNotFound, MissingResultType, Mode, NoAnswer, Noise, OddUnsupported,
     OtherSuccess, ProbeExit, Redirect, ServerError, TooManyRequests, Unauthorized, UncorrelatedError,
 };
@@ -267,15 +267,15 @@ fn vary(policy: &mut ClientPolicy, chooser: &mut impl Chooser) {
 }
 
 fn vary_http(policy: &mut ClientPolicy, chooser: &mut impl Chooser) {
-    policy.unauthorized = pick(Unauthorized::ALL, chooser);
-    policy.too_many_requests = pick(TooManyRequests::ALL, chooser);
-    policy.server_error = pick(ServerError::ALL, chooser);
-    policy.redirect = pick(Redirect::ALL, chooser);
-    policy.no_answer = pick(NoAnswer::ALL, chooser);
-    policy.broken_connection = pick(BrokenConnection::ALL, chooser);
+    policy.http_unauthorized = pick(Unauthorized::ALL, chooser);
+    policy.http_too_many_requests = pick(TooManyRequests::ALL, chooser);
+    policy.http_server_error = pick(ServerError::ALL, chooser);
+    policy.http_redirect = pick(Redirect::ALL, chooser);
+    policy.http_no_answer = pick(NoAnswer::ALL, chooser);
+    policy.http_broken_connection = pick(BrokenConnection::ALL, chooser);
     policy.http_silence = pick(HttpSilence::ALL, chooser);
-    policy.method_not_found = pick(MethodNotFound::ALL, chooser);
-    policy.http_sse = pick(HttpSse::ALL, chooser);
+    policy.http_method_not_found = pick(MethodNotFound::ALL, chooser);
+    policy.http_step_down = pick(HttpStepDown::ALL, chooser);
     policy.end_session = pick(EndSession::ALL, chooser);
     policy.listen = pick(Listen::ALL, chooser);
 }

@@ -334,7 +334,8 @@ impl Site {
         self.process = self.process.saturating_add(1);
         let (profile, prepared) = self.played.gate(self.process);
         self.profile = profile;
-        self.gate = HttpGate::new(prepared).with_deviations(self.deviations.clone());
+        let gate = HttpGate::new(prepared).as_process(self.process);
+        self.gate = gate.with_deviations(self.deviations.clone());
         self.heard = Heard::nothing(&self.played, self.process.saturating_add(1));
     }
 }

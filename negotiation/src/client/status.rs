@@ -118,7 +118,9 @@ impl Negotiator {
         if !falls_back {
             return self.fail(failure);
         }
+        // ERA-08: behind a 400 the next step is `initialize`, whatever comes then.
         if policy.http_step_down == HttpStepDown::GetFirst
+            && status != 400
             && self.may_fall_back()
             && self.needs_http_sse(status)
         {

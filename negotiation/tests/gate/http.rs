@@ -146,7 +146,7 @@ fn a_modern_only_server_has_no_other_verbs_and_no_sessions() {
         let (status, _, _, answer) = server.send(verb, &CALL, "");
         assert_eq!((status, answer.headers), (405, vec![("allow", "POST".to_owned())]), "{verb}");
     }
-    let headers = [&CALL[..], &[("mcp-session-id", "session-1")]].concat();
+    let headers = [&CALL[..], &[("mcp-session-id", "session-0-1")]].concat();
     let (status, _, _, answer) = server.send("POST", &headers, &modern("tools/list").to_string());
     assert_eq!((status, answer.headers.len()), (200, 0));
 }
@@ -289,5 +289,5 @@ fn sessions_are_bounded_and_the_oldest_one_goes() {
     (0..64).for_each(|_| drop(server.handshake()));
     let named = |id: &str| [PLAIN[0], PLAIN[1], ("mcp-session-id", id.to_owned().leak() as &'static str)];
     assert_eq!(server.post(&named(&first), &bare("tools/list")), (404, -32600));
-    assert_eq!(server.post(&named("session-2"), &bare("tools/list")), (200, 0));
+    assert_eq!(server.post(&named("session-0-2"), &bare("tools/list")), (200, 0));
 }

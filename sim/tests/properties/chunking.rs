@@ -66,10 +66,11 @@ struct Drawn {
     cuts: Vec<u8>,
 }
 
-/// A client whose waits are shorter than the time that a cut write takes on its way would notice the cutting.
+/// A client whose waits are shorter than the time that a cut write takes on its way would notice the cutting; so would one whose wait
+/// ends just when a slow persona has written.
 fn drawn() -> impl Strategy<Value = Drawn> {
     let patient = client_policies().prop_map(|policy| {
-        let patient = |us: u64| us.max(1_000_000);
+        let patient = |us: u64| us.max(4_000_000);
         ClientPolicy {
             probe_timeout_us: patient(policy.probe_timeout_us),
             request_timeout_us: patient(policy.request_timeout_us),

@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use mcp_parley_mock_servers::{Draft, Persona, Played, personas};
 use mcp_parley_negotiation::client::{
-    AfterModernError, BadHint, BrokenEnvelope, CancelProbe, ClientDeviations, ClientPolicy, EarlyRequest,
-    InitializeRefused, InvalidParams, LateDiscover, LegacyMeta, MissingResultType, Mode, Noise,
-    OddUnsupported, OtherSuccess, ProbeExit, UncorrelatedError,
+    AfterModernError, BadHint, BrokenConnection, BrokenEnvelope, CancelProbe, ClientDeviations, ClientPolicy,
+    EarlyRequest, EndSession, HttpSilence, HttpStepDown, InitializeRefused, InvalidParams, LateDiscover,
+    LegacyMeta, Listen, MethodNotFound, MissingResultType, Mode, NoAnswer, Noise, OddUnsupported,
+    OtherSuccess, ProbeExit, Redirect, ServerError, TooManyRequests, Unauthorized, UncorrelatedError,
 };
 use mcp_parley_negotiation::gate::GateDeviations;
 use mcp_parley_negotiation::version::{Era, Preferences, ProtocolVersion};
@@ -166,16 +167,50 @@ fn modes() -> impl Strategy<Value = Mode> {
     ]
 }
 
-/// Every legal value of every field; a field that is added does not compile until it is drawn here.
-pub(crate) fn client_policies() -> impl Strategy<Value = ClientPolicy> {
-    let offered = prop_oneof![
+fn offered() -> impl Strategy<Value = Preferences> {
+    prop_oneof![
         Just(Preferences::all()),
         (offers(&MODERN), offers(&LEGACY))
             .prop_map(|(modern, legacy)| Preferences { modern: modern.into(), legacy: legacy.into() }),
-    ];
+    ]
+}
+
+/// The fields that count over HTTP only; the others are not drawn.
+fn over_http() -> impl Strategy<Value = ClientPolicy> {
+    let fields = (
+        select(Unauthorized::ALL),
+        select(TooManyRequests::ALL),
+        select(ServerError::ALL),
+        select(Redirect::ALL),
+        select(NoAnswer::ALL),
+        select(BrokenConnection::ALL),
+        select(HttpSilence::ALL),
+        select(MethodNotFound::ALL),
+        select(HttpStepDown::ALL),
+        select(EndSession::ALL),
+        select(Listen::ALL),
+    );
+    fields.prop_map(|http| ClientPolicy {
+        http_unauthorized: http.0,
+        http_too_many_requests: http.1,
+        http_server_error: http.2,
+        http_redirect: http.3,
+        http_no_answer: http.4,
+        http_broken_connection: http.5,
+        http_silence: http.6,
+        http_method_not_found: http.7,
+        http_step_down: http.8,
+        end_session: http.9,
+        listen: http.10,
+        ..ClientPolicy::default()
+    })
+}
+
+/// Every legal value of every field; a field that is added does not compile until it is drawn here.
+pub(crate) fn client_policies() -> impl Strategy<Value = ClientPolicy> {
     let waits = || prop_oneof![Just(5_000_000), select(vec![0, 1, 1_000, 12_000_000, 60_000_000, u64::MAX])];
     let eras = prop_oneof![2 => Just(None), 1 => select(vec![Some(Era::Legacy), Some(Era::Modern)])];
-    let open = (modes(), offered, waits(), waits(), prop_oneof![Just(2), 1..=u8::MAX], eras);
+    let open = (modes(), offered(), waits(), waits(), prop_oneof![Just(2), 1..=u8::MAX], eras);
     let probe = (
         select(OtherSuccess::ALL),
         select(OddUnsupported::ALL),
@@ -195,7 +230,7 @@ pub(crate) fn client_policies() -> impl Strategy<Value = ClientPolicy> {
         select(InitializeRefused::ALL),
         select(EarlyRequest::ALL),
     );
-    (open, probe, later).prop_map(|(open, probe, later)| ClientPolicy {
+    (open, probe, later, over_http()).prop_map(|(open, probe, later, http)| ClientPolicy {
         mode: open.0,
         preferences: open.1,
         probe_timeout_us: open.2,
@@ -216,6 +251,17 @@ pub(crate) fn client_policies() -> impl Strategy<Value = ClientPolicy> {
         missing_result_type: later.4,
         initialize_refused: later.5,
         early_request: later.6,
+        http_unauthorized: http.http_unauthorized,
+        http_too_many_requests: http.http_too_many_requests,
+        http_server_error: http.http_server_error,
+        http_redirect: http.http_redirect,
+        http_no_answer: http.http_no_answer,
+        http_broken_connection: http.http_broken_connection,
+        http_silence: http.http_silence,
+        http_method_not_found: http.http_method_not_found,
+        http_step_down: http.http_step_down,
+        end_session: http.end_session,
+        listen: http.listen,
         cached_era: open.5,
         ..ClientPolicy::default()
     })

@@ -22,7 +22,7 @@ use crate::issue::IssueSink;
 use crate::limits::Limits;
 use crate::time::Time;
 
-/// What every session id begins with; its number follows.
+/// What every session id begins with; the number of its process and its own follow.
 const SESSION: &str = "session-";
 
 /// As many sessions are kept; the oldest one is forgotten for a new one, and its client must begin anew (LEG-21).
@@ -65,6 +65,8 @@ pub struct HttpGate {
     sessions: BTreeMap<u32, Gate>,
     /// How many sessions there were.
     opened: u32,
+    /// Part of every session id: a session of one process is unknown to the next (LEG-19).
+    process: u32,
     issues: IssueSink,
 }
 
@@ -77,6 +79,7 @@ impl HttpGate {
             prepared,
             sessions: BTreeMap::new(),
             opened: 0,
+            process: 0,
             issues: IssueSink::new(),
         }
     }
@@ -88,6 +91,17 @@ impl HttpGate {
         self.single = self.single.with_deviations(deviations.clone());
         self.deviations = deviations;
         self
+    }
+
+    /// The same server as the process of this number, counted from 0.
+    #[must_use]
+    pub fn as_process(self, process: u32) -> Self {
+        Self { process, ..self }
+    }
+
+    /// The id of the session of this number.
+    fn session_id(&self, number: u32) -> String {
+        format!("{SESSION}{}-{number}", self.process)
     }
 
     /// The answer to a request. The body's bytes are appended to `buf`.

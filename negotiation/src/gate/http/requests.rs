@@ -1,7 +1,7 @@
 //! Requests and notifications: which era they are of, and what their headers must say.
 
 use super::headers::{Named, VersionHeader, routing_is_fine, version_agrees, version_header};
-use super::{HttpAnswer, HttpGate, SESSION, SESSIONS_MOST, hear, tell};
+use super::{HttpAnswer, HttpGate, SESSIONS_MOST, hear, tell};
 use crate::codes::{self, ErrorCode};
 use crate::envelope::Request;
 use crate::gate::{
@@ -123,7 +123,7 @@ impl HttpGate {
                     self.sessions.pop_first();
                 }
                 self.sessions.insert(self.opened, gate);
-                answer.headers.push((SESSION_ID, format!("{SESSION}{}", self.opened)));
+                answer.headers.push((SESSION_ID, self.session_id(self.opened)));
             }
             Some(GateEvent::HandshakeDone(_)) => {}
             // LEG-28 has no status: there is no session in which it would be an answer.
