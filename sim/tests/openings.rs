@@ -3,13 +3,12 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may be blunt")]
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use mcp_parley_mock_clients::{Good, Opening, openings};
 use mcp_parley_mock_servers::{Persona, Played, persona};
 use mcp_parley_negotiation::gate::GateDeviations;
-use mcp_parley_oracle::{Judge, Severity};
+use mcp_parley_oracle::Judge;
 use mcp_parley_sim::{Case, ClientSide, Replay, ServerSide, World};
 use mcp_parley_trace::{Kind, Node, Recording, Subject, Transport, lines};
 
@@ -26,7 +25,6 @@ const HEALTHY: &[(&str, Good)] = &[
     ("http-streams", Good::Modern),
     ("http-streams", Good::Legacy),
     ("modern-ttl", Good::Modern),
-    ("escaped-members", Good::Modern),
 ];
 
 fn case(
@@ -58,7 +56,9 @@ fn told(recording: &Recording) -> String {
         let text = String::from_utf8_lossy(&line.bytes(recording)).into_owned();
         format!("  {:?} {}\n", line.from, text.chars().take(300).collect::<String>())
     };
-    lines(recording).iter().map(line).collect()
+    let heads = recording.events().iter().filter(|event| event.kind == Kind::WriteHead);
+    let heads = heads.map(|event| String::from_utf8_lossy(recording.bytes(event)).into_owned());
+    heads.chain(lines(recording).iter().map(line)).collect()
 }
 
 /// The last good request was answered with a result.

@@ -174,8 +174,9 @@ impl HttpGate {
 
     fn session_named(&self, head: &RequestHead<'_>) -> Named {
         let Some(value) = header_values(head.headers, SESSION_ID).next() else { return Named::Absent };
+        let own = format!("{SESSION}{}-", self.process);
         let number =
-            std::str::from_utf8(value).ok().and_then(|text| text.strip_prefix(SESSION)?.parse().ok());
+            std::str::from_utf8(value).ok().and_then(|text| text.strip_prefix(own.as_str())?.parse().ok());
         match number.filter(|number| self.sessions.contains_key(number)) {
             Some(number) => Named::Known(number),
             None => Named::Unknown,
