@@ -94,6 +94,10 @@ impl Server {
         self.close.take().is_some_and(|close| close.send(()).is_ok())
     }
 
+    pub(crate) fn terminate(&self) {
+        self.group.terminate();
+    }
+
     pub(crate) fn kill(&self) {
         self.group.kill();
     }

@@ -16,7 +16,8 @@ pub(crate) struct Before {
     pub(crate) initialized: bool,
 }
 
-pub(crate) fn steps(good: Good, before: Before) -> Vec<Step> {
+/// Over HTTP a modern server is asked for the handshake as well: whether it serves older clients decides what it may refuse (HTTP-12).
+pub(crate) fn steps(good: Good, before: Before, over_http: bool) -> Vec<Step> {
     let list = |id: i64, meta: Option<&str>| request(id, "tools/list", None, meta);
     let initialized = || Step { send: Some(message("notifications/initialized")), ..Step::default() };
     match good {
@@ -24,7 +25,8 @@ pub(crate) fn steps(good: Good, before: Before) -> Vec<Step> {
         _ if before.shaken => vec![initialized(), list(FIRST_ID, None)],
         Good::Modern => {
             let discover = request(FIRST_ID, "server/discover", None, Some("modern"));
-            vec![discover, list(FIRST_ID + 1, Some("modern"))]
+            let older = over_http.then(|| request(FIRST_ID + 2, "initialize", Some(HANDSHAKE), None));
+            [discover, list(FIRST_ID + 1, Some("modern"))].into_iter().chain(older).collect()
         }
         Good::Legacy => {
             let initialize = request(FIRST_ID, "initialize", Some(HANDSHAKE), None);

@@ -316,7 +316,7 @@ impl Player {
     fn add_good(&mut self) -> bool {
         let Some(good) = self.opening.then.filter(|_| !self.good_added) else { return false };
         self.good_added = true;
-        self.steps.extend(good::steps(good, self.before));
+        self.steps.extend(good::steps(good, self.before, self.over_http));
         true
     }
 
