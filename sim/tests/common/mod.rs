@@ -7,7 +7,7 @@ use mcp_parley_oracle::Severity;
 use mcp_parley_sim::{Campaign, Setup};
 
 pub(crate) fn setup(client: ClientDeviations) -> Arc<Setup> {
-    Arc::new(Setup { client, transport: Some(mcp_parley_trace::Transport::Stdio), ..Setup::default() })
+    Arc::new(Setup { client, ..Setup::default() })
 }
 
 pub(crate) fn campaign(setup: Arc<Setup>, seeds: std::ops::Range<u64>, workers: usize) -> Campaign {

@@ -19,11 +19,11 @@ use crate::support::{Ran, Server, cases, client_case, client_policies, decisions
 type Drawn = (ClientPolicy, Server, Vec<u8>);
 
 fn clean((policy, server, decisions): &Drawn, deviations: &ClientDeviations) -> Result<(), TestCaseError> {
-    run(&client_case(policy, deviations, server.played()), Bytes::new(decisions)).is_clean()
+    run(&server.met_by(policy, deviations), Bytes::new(decisions)).is_clean()
 }
 
 fn drawn() -> impl Strategy<Value = Drawn> {
-    (client_policies(), Server::any(), decisions())
+    (client_policies(), Server::over_any(), decisions())
 }
 
 proptest! {

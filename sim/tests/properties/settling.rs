@@ -51,11 +51,11 @@ fn settles(policy: &ClientPolicy, recording: &Recording) -> Result<(), String> {
 type Drawn = (ClientPolicy, Server, Vec<u8>);
 
 fn drawn() -> impl Strategy<Value = Drawn> {
-    (client_policies(), Server::any(), decisions())
+    (client_policies(), Server::over_any(), decisions())
 }
 
 fn holds((policy, server, decisions): &Drawn, deviations: &ClientDeviations) -> Result<(), TestCaseError> {
-    let ran = run(&client_case(policy, deviations, server.played()), Bytes::new(decisions));
+    let ran = run(&server.met_by(policy, deviations), Bytes::new(decisions));
     settles(policy, &ran.recording).map_err(|why| ran.fails(why))
 }
 

@@ -92,11 +92,13 @@ pub(crate) fn is_caught<S: Strategy>(
 pub(crate) struct Server {
     draft: &'static Draft,
     choices: Vec<u32>,
+    transport: Transport,
 }
 
 impl std::fmt::Debug for Server {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "persona {} with the choices {:?}", self.draft.id(), self.choices)
+        let Self { draft, choices, transport } = self;
+        write!(f, "persona {} with the choices {choices:?} over {transport:?}", draft.id())
     }
 }
 
@@ -109,19 +111,28 @@ impl Server {
         self.draft.resolve(&self.choices).unwrap()
     }
 
-    /// Every persona with each value of one open point at a time, but for those that write megabytes: a run of one takes as
+    /// The case of a client that meets it.
+    pub(crate) fn met_by(&self, policy: &ClientPolicy, deviations: &ClientDeviations) -> Case {
+        Case { transport: self.transport, ..client_case(policy, deviations, self.played()) }
+    }
+
+    /// Over stdio: every persona with each value of one open point at a time, but for those that write megabytes: a run of one takes as
     /// long as a hundred others, and what it shows is in the corpus.
     pub(crate) fn all() -> Vec<Self> {
+        Self::over(Transport::Stdio, Draft::is_for_stdio)
+    }
+
+    fn over(transport: Transport, fits: fn(&Draft) -> bool) -> Vec<Self> {
         let mut all = Vec::new();
-        for draft in personas().iter().filter(|draft| draft.is_for_stdio()) {
+        for draft in personas().iter().filter(|draft| fits(draft)) {
             let points = draft.open_points();
             let simplest = vec![0; points.len()];
-            all.push(Self { draft, choices: simplest.clone() });
+            all.push(Self { draft, choices: simplest.clone(), transport });
             for (at, point) in points.iter().enumerate() {
                 all.extend((1..point.choices).map(|choice| {
                     let mut choices = simplest.clone();
                     choices[at] = choice;
-                    Self { draft, choices }
+                    Self { draft, choices, transport }
                 }));
             }
         }
@@ -131,6 +142,11 @@ impl Server {
 
     pub(crate) fn any() -> impl Strategy<Value = Self> {
         select(Self::all())
+    }
+
+    /// Over either transport.
+    pub(crate) fn over_any() -> impl Strategy<Value = Self> {
+        select([Self::all(), Self::over(Transport::Http, Draft::is_for_http)].concat())
     }
 }
 
@@ -263,6 +279,5 @@ pub(crate) fn client_policies() -> impl Strategy<Value = ClientPolicy> {
         end_session: http.end_session,
         listen: http.listen,
         cached_era: open.5,
-        ..ClientPolicy::default()
     })
 }

@@ -174,10 +174,8 @@ impl HttpGate {
 
     fn session_named(&self, head: &RequestHead<'_>) -> Named {
         let Some(value) = header_values(head.headers, SESSION_ID).next() else { return Named::Absent };
-        let own = format!("{SESSION}{}-", self.process);
-        let number =
-            std::str::from_utf8(value).ok().and_then(|text| text.strip_prefix(own.as_str())?.parse().ok());
-        match number.filter(|number| self.sessions.contains_key(number)) {
+        let named = |number: &&u32| self.session_id(**number).as_bytes() == value;
+        match self.sessions.keys().find(named).copied() {
             Some(number) => Named::Known(number),
             None => Named::Unknown,
         }

@@ -1,34 +1,24 @@
 //! One odd client meets one real server: over pipes, or over HTTP on a port of its own. The client's side is recorded.
 
-use std::collections::VecDeque;
 use std::future::Future;
 use std::path::PathBuf;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_parley_mock_clients::{Opening, Player};
-use mcp_parley_negotiation::Time;
-use mcp_parley_negotiation::client::{DownKind, Input, Misuse, Output, Process};
-use mcp_parley_negotiation::http::{Exchange, HttpEnd, HttpHead, HttpRequest};
-use mcp_parley_trace::{Channel, Kind, Node, Recording};
+use mcp_parley_mock_clients::Opening;
+use mcp_parley_negotiation::client::Misuse;
+use mcp_parley_trace::Recording;
 use thiserror::Error;
-use tokio::sync::mpsc;
-use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use crate::exchange::{Endpoint, EndpointError, ExchangeNotice};
-use crate::log::{Bounds, Log, Stop, now};
-use crate::os::signal_of;
-use crate::posting::{Posting, on_head};
-use crate::server::{Notice, Server};
-use crate::started::{Place, StartError, start};
+use self::host::Host;
+use self::start::StartError;
+use crate::exchange::EndpointError;
+use crate::log::Bounds;
 
-const NOTICES: usize = 16;
-/// After a connection broke, what became of the server says more than that.
-const EXIT_GRACE: Duration = Duration::from_millis(300);
-/// Between SIGTERM and SIGKILL, and after that.
-const TERM_GRACE: Duration = Duration::from_secs(2);
-const SIGTERM: i32 = 15;
+mod host;
+mod posting;
+mod start;
 
 /// One meeting.
 #[derive(Clone, Debug)]
@@ -112,8 +102,7 @@ pub async fn meet(
     start_permit: impl Sized,
     cancel: impl Future<Output = ()>,
 ) -> Result<Met, MeetError> {
-    let (sender, notices) = mpsc::channel(NOTICES);
-    let mut host = Host::new(run, sender, notices);
+    let mut host = Host::new(run);
     let mut cancel = pin!(cancel);
     let started = tokio::select! {
         started = host.start() => started,
@@ -127,50 +116,4 @@ pub async fn meet(
     };
     host.end(&end).await;
     Ok(host.report(end))
-}
-
-/// The player between real pipes or connections.
-struct Host<'a> {
-    run: &'a Meeting,
-    log: Arc<Log>,
-    started: Instant,
-    player: Player,
-    sender: mpsc::Sender<(u32, Notice)>,
-    notices: mpsc::Receiver<(u32, Notice)>,
-    server: Option<Server>,
-    endpoint: Option<Endpoint>,
-    posting: Option<Posting>,
-    wake_at: Option<Time>,
-    stderr: Vec<u8>,
-}
-
-/// What the host has to tell the player, once it has drained what the player said.
-enum Next {
-    Post(Exchange, HttpRequest, Vec<u8>),
-}
-
-impl<'a> Host<'a> {
-    fn new(
-        run: &'a Meeting,
-        sender: mpsc::Sender<(u32, Notice)>,
-        notices: mpsc::Receiver<(u32, Notice)>,
-    ) -> Self {
-        let player = match run.server {
-            Reach::Stdio(_) => Player::new(Arc::clone(&run.opening)),
-            Reach::Http { .. } => Player::over_http(Arc::clone(&run.opening)),
-        };
-        Self {
-            run,
-            log: Arc::new(Log::new(run.bounds)),
-            started: Instant::now(),
-            player,
-            sender,
-            notices,
-            server: None,
-            endpoint: None,
-            posting: None,
-            wake_at: None,
-            stderr: Vec::new(),
-        }
-    }
 }
