@@ -1,6 +1,5 @@
 //! The player between real pipes or connections.
 
-use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -102,11 +101,12 @@ impl<'a> Host<'a> {
             if self.player.is_done() && is_over {
                 return Ok(MeetEnd::Done);
             }
+            let (wake_at, stuck_at) = (self.wake_at(), self.stuck_at());
             tokio::select! {
                 Some((_, notice)) = self.notices.recv() => self.on_notice(notice).await?,
                 Some(notice) = next(&mut self.posting) => self.on_exchange(notice).await?,
-                () = until(self.wake_at()) => self.input(None, Input::Timeout)?,
-                () = until(self.stuck_at()) => {
+                () = until(wake_at) => self.input(None, Input::Timeout)?,
+                () = until(stuck_at) => {
                     self.log.conclude(Node::Harness, Kind::Stuck, b"the server to answer a good request");
                     return Ok(MeetEnd::Stuck);
                 }
