@@ -84,6 +84,7 @@ pub(crate) struct Server {
     pub(crate) install: Option<String>,
     /// The versions that it serves, best first.
     pub(crate) modern: Vec<String>,
+    #[cfg_attr(not(test), expect(dead_code, reason = "what a server answers to `initialize` tells more"))]
     pub(crate) legacy: Vec<String>,
 }
 

@@ -14,7 +14,9 @@ use serde_json::json;
 
 pub(crate) use self::judged::{Ran, Standstill, Verdict, complaint};
 pub(crate) use self::pool::{several, starts};
-pub(crate) use self::words::{RESPONSE, leading_to, process, word};
+#[cfg(test)]
+pub(crate) use self::words::leading_to;
+pub(crate) use self::words::{RESPONSE, process, word};
 
 use crate::cli::Format;
 use crate::exit::{Ended, Exit, Failure};

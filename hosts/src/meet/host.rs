@@ -24,6 +24,8 @@ use crate::server::{Notice, Server};
 const NOTICES: usize = 16;
 /// After a connection broke, what became of the server says more than that.
 const EXIT_GRACE: Duration = Duration::from_millis(300);
+/// Between the end of its input and SIGTERM. Where many run at a time, a server is slow to end without any fault of its own.
+const CLOSE_GRACE: Duration = Duration::from_secs(15);
 /// Between SIGTERM and SIGKILL, and after that.
 const TERM_GRACE: Duration = Duration::from_secs(2);
 const SIGTERM: i32 = 15;
@@ -144,7 +146,7 @@ impl<'a> Host<'a> {
                 Output::Http(exchange, request, range) => self.post(cause, exchange, &request, bytes(range)),
                 Output::Abort(exchange) => self.abort(cause, exchange),
                 Output::Close(_) => {
-                    if self.server.as_mut().is_some_and(Server::close) {
+                    if self.server.as_mut().is_some_and(|server| server.close_within(CLOSE_GRACE)) {
                         self.push(Node::Client, CHANNEL, Kind::Close, cause, b"");
                     }
                 }
