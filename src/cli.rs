@@ -46,6 +46,9 @@ pub(crate) enum Command {
     Probe(ProbeArgs),
     /// List what there is: personas, mutants, requirements and so on.
     List(ListArgs),
+    /// Kill what is left when `server` is killed; started by `server`.
+    #[command(hide = true)]
+    Guard,
     /// Say what an id means: a requirement, contested row, property, persona, opening or mutant.
     Explain(ExplainArgs),
 }

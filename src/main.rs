@@ -30,6 +30,10 @@ fn main() -> ExitCode {
         cli::Command::Show(args) => show::run(&args),
         cli::Command::Serve(args) => serve::run(&args),
         cli::Command::Client(args) => client::run(&args),
+        cli::Command::Guard => {
+            mcp_parley_hosts::guard();
+            Ok(exit::Exit::Fine)
+        }
         cli::Command::Server(args) => server::run(&args),
         cli::Command::Probe(args) => probe::run(&args),
         cli::Command::List(args) => list::run(&args),

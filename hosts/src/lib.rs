@@ -16,6 +16,7 @@ mod drive;
 mod driver;
 mod exchange;
 mod frames;
+mod guard;
 mod log;
 mod meet;
 mod os;
@@ -34,6 +35,7 @@ pub use drive::{
 };
 pub use driver::{DriverError, DriverLine, Stage};
 pub use exchange::{Endpoint, EndpointError, ExchangeNotice, exchange};
+pub use guard::{Guard, guard};
 pub use log::Bounds;
 pub use meet::{MeetEnd, MeetError, Meeting, Met, Reach, meet};
 pub use os::asked_to_end;

@@ -99,6 +99,10 @@ impl Server {
         self.close.take().is_some_and(|close| close.send(grace).is_ok())
     }
 
+    pub(crate) fn group(&self) -> Option<GroupId> {
+        self.group.id()
+    }
+
     pub(crate) fn terminate(&self) {
         self.group.terminate();
     }

@@ -5,7 +5,7 @@ use std::future::{Future, pending};
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_parley_hosts::{Bounds, MeetEnd, MeetError, Meeting, Met, meet, stuck_after};
+use mcp_parley_hosts::{Bounds, Guard, MeetEnd, MeetError, Meeting, Met, meet, stuck_after};
 use mcp_parley_mock_clients::{Good, Message, Opening, Step, Wait};
 use mcp_parley_oracle::Severity;
 use mcp_parley_trace::{Declared, Header, Kind, Mode, Node, Origin, SCHEMA, Subject as OnTrial, lines};
@@ -20,11 +20,20 @@ use crate::trial::{Ran, Standstill, Verdict, complaint, several, starts};
 /// Start-up, every step of an opening at its slowest, and the standstill behind them.
 const MEETING_TIME: Duration = Duration::from_secs(300);
 
+/// What all runs have in common.
+struct Played<'a> {
+    args: &'a ServerArgs,
+    guard: Guard,
+}
+
 /// Which openings each server meets.
 pub(super) type Pairs = Vec<(Subject, Vec<Arc<Opening>>)>;
 
 /// Plays every opening against every server; for each server its runs, in the order of the openings.
 pub(super) async fn all(args: &ServerArgs, pairs: &mut Pairs) -> Result<Vec<Vec<Ran>>, Failure> {
+    let exe = std::env::current_exe().map_err(Failure::internal)?.display().to_string();
+    let guard = Guard::start(&[exe, "guard".into()]).map_err(Failure::internal)?;
+    let args = &Played { args, guard };
     find_out(args, pairs).await?;
     let every: Vec<(usize, Arc<Opening>)> = (0..)
         .zip(pairs.iter())
@@ -40,14 +49,14 @@ pub(super) async fn all(args: &ServerArgs, pairs: &mut Pairs) -> Result<Vec<Vec<
     for ((place, (at, opening)), met) in (0..).zip(every).zip(met) {
         let standstill = standstills.get(&place).copied().unwrap_or(Standstill::Proven);
         if let (Some(subject), Some(ran)) = (subjects.get(at), ran.get_mut(at)) {
-            ran.push(judge(args.fail_on.into(), subject, &opening, met, standstill));
+            ran.push(judge(args.args.fail_on.into(), subject, &opening, met, standstill));
         }
     }
     Ok(ran)
 }
 
 /// Where nobody says what the server answers well: whether it answers a probe.
-async fn find_out(args: &ServerArgs, pairs: &mut Pairs) -> Result<(), Failure> {
+async fn find_out(args: &Played<'_>, pairs: &mut Pairs) -> Result<(), Failure> {
     for (subject, _) in pairs.iter_mut().filter(|(subject, _)| subject.good.is_none()) {
         let meta = Some("modern".to_owned());
         let message = Message { id: Some(1.into()), method: "server/discover".into(), params: None, meta };
@@ -66,21 +75,24 @@ async fn find_out(args: &ServerArgs, pairs: &mut Pairs) -> Result<(), Failure> {
 }
 
 async fn all_of(
-    args: &ServerArgs,
+    args: &Played<'_>,
     subjects: &[&Subject],
     every: &[(usize, Arc<Opening>)],
 ) -> Result<Vec<Met>, Failure> {
     let starts = starts();
     let run = |(at, opening): &(usize, Arc<Opening>)| {
-        subjects.get(*at).map(|subject| one(subject, Arc::clone(opening), Arc::clone(&starts)))
+        subjects
+            .get(*at)
+            .map(|subject| one(subject, Arc::clone(opening), Arc::clone(&starts), args.guard.clone()))
     };
-    several(args.jobs, every.iter().filter_map(run).collect()).await
+    several(args.args.jobs, every.iter().filter_map(run).collect()).await
 }
 
 fn one(
     subject: &Subject,
     opening: Arc<Opening>,
     starts: Arc<Semaphore>,
+    guard: Guard,
 ) -> impl Future<Output = Result<Met, Failure>> + Send + 'static {
     let run = Meeting {
         opening,
@@ -89,6 +101,7 @@ fn one(
         stuck_after: stuck_after(None),
         timeout: MEETING_TIME,
         bounds: Bounds::default(),
+        guard: Some(guard),
     };
     async move {
         // It is never closed; if it were, there would be nothing to wait for.
@@ -103,7 +116,7 @@ fn one(
 /// What the standstills mean: each server that stood still is asked a good question with nothing before it, and where it answers
 /// that one, the runs are repeated twice.
 async fn again(
-    args: &ServerArgs,
+    args: &Played<'_>,
     subjects: &[&Subject],
     every: &[(usize, Arc<Opening>)],
     met: &[Met],

@@ -17,8 +17,9 @@ use super::posting::{Posting, read_head};
 use super::start::{StartError, Started};
 use super::{MeetEnd, Meeting, Met, Reach};
 use crate::exchange::{Endpoint, ExchangeNotice};
+use crate::guard::Guard;
 use crate::log::{Log, Stop};
-use crate::os::signal_of;
+use crate::os::{GroupId, signal_of};
 use crate::server::{Notice, Server};
 
 const NOTICES: usize = 16;
@@ -41,6 +42,7 @@ pub(super) struct Host<'a> {
     sender: mpsc::Sender<(u32, Notice)>,
     notices: mpsc::Receiver<(u32, Notice)>,
     server: Option<Server>,
+    group: Option<GroupId>,
     endpoint: Option<Endpoint>,
     posting: Option<Posting>,
     wake_at: Option<Time>,
@@ -63,6 +65,7 @@ impl<'a> Host<'a> {
             sender,
             notices,
             server: None,
+            group: None,
             endpoint: None,
             posting: None,
             wake_at: None,
@@ -74,6 +77,8 @@ impl<'a> Host<'a> {
     /// Starts the server, if it is to be started, and waits until it can be spoken to.
     pub(super) async fn start(&mut self) -> Result<(), StartError> {
         let started = Started::start(self.run, &self.sender)?;
+        self.group = started.server.as_ref().and_then(Server::group);
+        self.guarded(Guard::watch);
         let ready = started.ready(&mut self.notices).await;
         (self.server, self.endpoint) = (started.server, started.endpoint);
         ready
@@ -277,6 +282,13 @@ impl<'a> Host<'a> {
     async fn forget(&mut self) {
         if let Some(mut server) = self.server.take() {
             self.stderr = server.finish().await;
+            self.guarded(Guard::forget);
+        }
+    }
+
+    fn guarded(&self, tell: impl FnOnce(&Guard, GroupId)) {
+        if let (Some(guard), Some(group)) = (&self.run.guard, self.group) {
+            tell(guard, group);
         }
     }
 

@@ -14,6 +14,7 @@ use thiserror::Error;
 use self::host::Host;
 use self::start::StartError;
 use crate::exchange::EndpointError;
+use crate::guard::Guard;
 use crate::log::Bounds;
 
 mod host;
@@ -35,6 +36,8 @@ pub struct Meeting {
     pub timeout: Duration,
     /// What the server may produce at most.
     pub bounds: Bounds,
+    /// What ends the server if this process is killed.
+    pub guard: Option<Guard>,
 }
 
 /// How a server is reached.
