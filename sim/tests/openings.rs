@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use mcp_parley_mock_clients::{Good, Opening, openings};
-use mcp_parley_mock_servers::{Persona, Played, persona};
+use mcp_parley_mock_servers::{Draft, Persona, Played, mutants, persona};
 use mcp_parley_negotiation::gate::GateDeviations;
 use mcp_parley_oracle::Judge;
 use mcp_parley_sim::{Case, ClientSide, Replay, ServerSide, World};
@@ -71,7 +71,7 @@ fn ends_well(recording: &Recording) -> bool {
     lines(recording).iter().any(answers)
 }
 
-fn over(opening: &Opening, draft: &mcp_parley_mock_servers::Draft) -> Vec<Transport> {
+fn over(opening: &Opening, draft: &Draft) -> Vec<Transport> {
     let mut both = Vec::new();
     if opening.is_for_stdio() && draft.is_for_stdio() {
         both.push(Transport::Stdio);
@@ -107,4 +107,26 @@ fn a_correct_server_is_never_accused_and_answers_what_comes_behind() {
     }
     assert!(runs > 1500, "{runs}");
     assert!(problems.is_empty(), "{} of {runs}\n{}", problems.len(), problems.join("\n"));
+}
+
+#[test]
+fn every_server_mutant_is_killed_by_an_opening_for_its_own_reason() {
+    let mut killed = 0;
+    for mutant in mutants() {
+        let policy = mutant.base.policy.clone();
+        let persona = Persona { policy, ..Persona::unmodified("mutant", "one fault", mutant.base.profile) };
+        let draft = Draft::of(&persona).unwrap();
+        let breaks = |opening: &Opening, transport| {
+            let case = case(opening, Good::Modern, transport, persona.clone(), mutant.deviations.clone());
+            play(&case).0.iter().any(|row| row.starts_with(&format!("{}: ", mutant.killed_by)))
+        };
+        let mut runs = openings().iter().flat_map(|opening| {
+            let both = over(opening, &draft);
+            both.into_iter().map(move |transport| (opening, transport))
+        });
+        let found = runs.any(|(opening, transport)| breaks(opening, transport));
+        assert!(found, "{} is not killed by {}", mutant.id, mutant.killed_by);
+        killed += 1;
+    }
+    assert!(killed >= 8, "{killed}");
 }

@@ -265,9 +265,16 @@ fn death(story: &Story<'_>, seq: u32, event: &Event) -> Option<&'static str> {
     }
 }
 
-/// A request to this process never got an answer.
+/// A request to this process never got an answer, and the process did not see the end of its input, which ends it by right (STDIO-07).
 fn owes(story: &Story<'_>, event: &Event) -> bool {
     let place = story.process_of(event);
+    let saw_end = |moment: &crate::story::Moment| {
+        matches!(moment.what, What::Life(own) if own.kind == Kind::Eof && own.node == Node::Server
+            && own.channel == event.channel)
+    };
+    if story.moments().iter().any(saw_end) {
+        return false;
+    }
     let here = |request: &Message| story.is_http() || Some(request.process) == place;
     story.requests().any(|request| here(request) && request.clean && story.answer_of(request).is_none())
 }
