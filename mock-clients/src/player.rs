@@ -41,6 +41,8 @@ pub struct Player {
     open: Option<(Exchange, Body)>,
     session: Session,
     before: Before,
+    /// The last step was `initialize`.
+    shaking: bool,
     waiting: Option<Waiting>,
     state: State,
     queue: VecDeque<Queued>,
@@ -94,6 +96,7 @@ impl Player {
             open: None,
             session: Session::default(),
             before: Before::default(),
+            shaking: false,
             waiting: None,
             state: State::Idle,
             queue: VecDeque::new(),
@@ -200,7 +203,9 @@ impl Player {
         if (100..200).contains(&head.status) {
             return;
         }
-        let id = header_values(head.headers, SESSION_ID).next().filter(|id| is_visible_ascii(id));
+        // LEG-19: nothing but the answer to the handshake gives one.
+        let id =
+            header_values(head.headers, SESSION_ID).next().filter(|id| self.shaking && is_visible_ascii(id));
         if let Some(id) = id.and_then(|id| std::str::from_utf8(id).ok()) {
             self.session.id = Some(id.to_owned());
         }
@@ -233,8 +238,9 @@ impl Player {
             }
         }
         self.open = Some((exchange, body));
-        if answered {
-            self.advance(now);
+        if answered && let Some(waiting) = &mut self.waiting {
+            // The response ends the stream (HTTP-22): whoever left at once would not see that.
+            *waiting = Waiting { until: now.plus_us(Limits::LINGER_US), wait: Wait::Answer, id: None };
         }
     }
 

@@ -126,8 +126,10 @@ fn is_sound(story: &Story<'_>, request: &Message) -> bool {
         && super::http::has_plain_headers(story, request)
         && member("capabilities").is_some_and(|capabilities| has_sound_members(story, capabilities))
         && member("clientInfo").is_some_and(|info| names_itself(story, info))
-        // AMB-36: a version header may be refused by itself.
-        && super::http::head_of(story, request).is_none_or(|(_, head)| !head.has(super::http::VERSION))
+        // AMB-36: a version header may be refused by itself; and a session that nobody has opened is not found (LEG-21).
+        && super::http::head_of(story, request).is_none_or(|(_, head)| {
+            !head.has(super::http::VERSION) && !head.has(super::http::SESSION)
+        })
 }
 
 /// What else it says of a capability that is no object is AMB-15.
