@@ -19,6 +19,7 @@ const AFTER: &str = "\
 Try:
   mcp-parley hunt                                  simulate 200 000 runs of the reference client
   mcp-parley client -- my-client {server}          put your client through every persona
+  mcp-parley server -- my-server                   put your server before every odd client
   mcp-parley probe -- my-server                    what your server speaks
   mcp-parley probe http://localhost:8080/mcp       the same over HTTP
   mcp-parley serve stdio --persona late-discover   one misbehaving server, for a debugger
@@ -40,10 +41,15 @@ pub(crate) enum Command {
     Serve(ServeArgs),
     /// Put a real client through the personas, and judge what it does.
     Client(ClientArgs),
+    /// Put a real server before odd clients: is it alive behind each, and what does it answer?
+    Server(ServerArgs),
     /// Connect to a real server once: what it speaks, and what is wrong with its answers.
     Probe(ProbeArgs),
     /// List what there is: personas, mutants, requirements and so on.
     List(ListArgs),
+    /// Kill what is left when `server` is killed; started by `server`.
+    #[command(hide = true)]
+    Guard,
     /// Say what an id means: a requirement, contested row, property, persona, opening or mutant.
     Explain(ExplainArgs),
 }
@@ -245,6 +251,41 @@ pub(crate) struct ClientArgs {
     /// Any program that uses an MCP server. Over stdio the argument `{server}` becomes the mock's command line, as several
     /// arguments; over HTTP `{url}` becomes its endpoint, or the URL is added as the last argument. `{mcp-json}` becomes the
     /// path of a file with an `mcpServers` object.
+    #[arg(last = true, value_name = "CMD")]
+    pub(crate) command: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ServerArgs {
+    /// A peer file of a server (see docs/driver.md); may be given several times.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["command", "url"])]
+    pub(crate) peer: Vec<PathBuf>,
+    /// Over which transport. Default: each that the peer has.
+    #[arg(long, value_enum)]
+    pub(crate) transport: Option<Transport>,
+    /// Only this opening (see `list openings`); may be given several times. Default: all.
+    #[arg(long, value_name = "ID")]
+    pub(crate) opening: Vec<String>,
+    /// How many runs at a time. Default: eight a core, one of which may be starting.
+    #[arg(long, value_name = "N", value_parser = at_once)]
+    pub(crate) jobs: Option<usize>,
+    /// Write what the server did with each opening here, as Markdown. What the file says of clients stays.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) results: Option<PathBuf>,
+    /// The folder for the traces of findings; it is made if need be.
+    #[arg(long, default_value = "parley-findings", value_name = "DIR")]
+    pub(crate) out: PathBuf,
+    /// What counts as a finding.
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) fail_on: FailOn,
+    /// How the result is printed.
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+    /// The URL of a server over HTTP. With a command it may have `{port}` in it, as the command then has; a command without a URL
+    /// is a server over stdio.
+    #[arg(value_name = "URL")]
+    pub(crate) url: Option<String>,
+    /// The server's command line: a program and its arguments. It is started anew for each opening.
     #[arg(last = true, value_name = "CMD")]
     pub(crate) command: Vec<String>,
 }

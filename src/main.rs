@@ -11,9 +11,11 @@ mod probe;
 mod replay;
 mod say;
 mod serve;
+mod server;
 mod show;
 mod sides;
 mod suggest;
+mod trial;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -28,6 +30,11 @@ fn main() -> ExitCode {
         cli::Command::Show(args) => show::run(&args),
         cli::Command::Serve(args) => serve::run(&args),
         cli::Command::Client(args) => client::run(&args),
+        cli::Command::Guard => {
+            mcp_parley_hosts::guard();
+            Ok(exit::Exit::Fine)
+        }
+        cli::Command::Server(args) => server::run(&args),
         cli::Command::Probe(args) => probe::run(&args),
         cli::Command::List(args) => list::run(&args),
         cli::Command::Explain(args) => explain::run(&args),

@@ -84,7 +84,7 @@ impl Endpoint {
         for (name, value) in &request.headers {
             text.extend([name, ": ", value, "\r\n"]);
         }
-        if request.verb == "POST" {
+        if request.verb == "POST" || !body.is_empty() {
             text.push_str(&format!("Content-Length: {}\r\n", body.len()));
         }
         text.push_str("Connection: close\r\n\r\n");

@@ -6,6 +6,7 @@
 //! - [`serve`]: such a mock server, on real standard streams.
 //! - [`serve_site`]: a mock server over HTTP.
 //! - [`exchange`]: one request to a real HTTP server, and its answer as it comes.
+//! - [`meet`]: puts a real server on trial: an odd client meets it, over stdio or HTTP.
 //! - [`probe`]: one polite negotiation with a real server over stdio; [`probe_url`]: over HTTP.
 //!
 //! No function here creates a runtime; all of them run well on a single thread, with tokio's I/O and time enabled.
@@ -15,7 +16,9 @@ mod drive;
 mod driver;
 mod exchange;
 mod frames;
+mod guard;
 mod log;
+mod meet;
 mod os;
 mod persona;
 mod probe;
@@ -33,7 +36,9 @@ pub use drive::{
 };
 pub use driver::{DriverError, DriverLine, Stage};
 pub use exchange::{Endpoint, EndpointError, ExchangeNotice, exchange};
+pub use guard::{Guard, guard};
 pub use log::Bounds;
+pub use meet::{MeetEnd, MeetError, Meeting, Met, Reach, meet};
 pub use os::asked_to_end;
 pub use persona::PersonaPlayer;
 pub use probe::{ProbeEnd, ProbeError, ProbeReport, ProbeRun, probe};

@@ -109,6 +109,12 @@ impl Log {
         self.append(&mut inner, now(), node, Channel::None, kind, None, bytes);
     }
 
+    /// The same of a channel.
+    pub(crate) fn conclude_on(&self, node: Node, channel: Channel, kind: Kind) {
+        let mut inner = self.lock();
+        self.append(&mut inner, now(), node, channel, kind, None, b"");
+    }
+
     #[expect(clippy::too_many_arguments, reason = "an event has that many parts")]
     fn append(
         &self,

@@ -64,6 +64,15 @@ impl Group {
 
 #[cfg(unix)]
 impl GroupId {
+    pub(crate) fn number(self) -> i32 {
+        self.0.as_raw_nonzero().get()
+    }
+
+    /// A group of the system itself is none that we have made.
+    pub(crate) fn of_number(number: i32) -> Option<Self> {
+        rustix::process::Pid::from_raw(number).filter(|_| number > 1).map(Self)
+    }
+
     pub(crate) fn terminate(self) {
         self.signal(rustix::process::Signal::TERM);
     }
@@ -87,6 +96,14 @@ impl Group {
 
 #[cfg(not(unix))]
 impl GroupId {
+    pub(crate) fn number(self) -> i32 {
+        0
+    }
+
+    pub(crate) fn of_number(_: i32) -> Option<Self> {
+        None
+    }
+
     pub(crate) fn terminate(self) {}
 
     pub(crate) fn kill(self) {}

@@ -45,7 +45,7 @@ pub(crate) enum Notice {
 pub(crate) struct Server {
     group: Group,
     input: Option<mpsc::UnboundedSender<Vec<u8>>>,
-    close: Option<oneshot::Sender<()>>,
+    close: Option<oneshot::Sender<Duration>>,
     stderr: Kept,
     tasks: [JoinHandle<()>; 2],
 }
@@ -90,8 +90,21 @@ impl Server {
 
     /// Closes its standard input, waits, then uses force (STDIO-10). True if it was open.
     pub(crate) fn close(&mut self) -> bool {
+        self.close_within(CLOSE_GRACE)
+    }
+
+    /// The same with another time between the end of the input and SIGTERM.
+    pub(crate) fn close_within(&mut self, grace: Duration) -> bool {
         self.input = None;
-        self.close.take().is_some_and(|close| close.send(()).is_ok())
+        self.close.take().is_some_and(|close| close.send(grace).is_ok())
+    }
+
+    pub(crate) fn group(&self) -> Option<GroupId> {
+        self.group.id()
+    }
+
+    pub(crate) fn terminate(&self) {
+        self.group.terminate();
     }
 
     pub(crate) fn kill(&self) {
@@ -134,7 +147,7 @@ async fn follow(
     mut child: Child,
     stdout: ChildStdout,
     group: Option<GroupId>,
-    mut close: oneshot::Receiver<()>,
+    mut close: oneshot::Receiver<Duration>,
     number: u32,
     notices: mpsc::Sender<(u32, Notice)>,
 ) {
@@ -156,7 +169,7 @@ async fn follow(
             asked = &mut close, if !is_closing => {
                 is_closing = true;
                 // Dropped without a word: the probe is over, and the group is killed by its owner.
-                force_at = asked.is_ok().then(|| (Instant::now() + CLOSE_GRACE, false));
+                force_at = asked.ok().map(|grace| (Instant::now() + grace, false));
             }
             () = until(due) => {
                 due = None;

@@ -9,6 +9,8 @@ use mcp_parley_negotiation::meta::write_request_meta;
 use mcp_parley_negotiation::version::LATEST_MODERN;
 use serde::{Deserialize, Serialize};
 
+use crate::http::HttpForm;
+
 static SHELF: Shelf<Opening> = Shelf::new(include_dir!("$CARGO_MANIFEST_DIR/openings"));
 
 /// A list of messages with what to wait for after each.
@@ -23,65 +25,50 @@ pub struct Opening {
     pub title: String,
     /// The reports and requirements that it is for.
     pub source: Vec<String>,
+    /// Why it is not for HTTP, if it is not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_over_http: Option<String>,
+    /// Why it is not for stdio, if it is not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_over_stdio: Option<String>,
     /// What is sent, in order.
     pub steps: Vec<Step>,
+    /// The good request behind it, whose answer is waited for by its id. Nothing in a file: what a server can answer well is
+    /// known to whoever runs it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub then: Option<Good>,
+}
+
+/// A good request. In a legacy session that the steps have opened it is `tools/list`, whatever this says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Good {
+    /// `server/discover` and `tools/list` with a correct `_meta`.
+    Modern,
+    /// The handshake and `tools/list`.
+    Legacy,
 }
 
 /// One thing to send.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Step {
     /// A message, written as compact JSON.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub send: Option<Message>,
-    /// A line as it stands; its newline is added.
+    /// A line as it stands; its newline is added. `$META` in it becomes a correct `_meta` member of the newest version, `$CLIENT`
+    /// what an `initialize` says besides its version, `$LONG` a million times the letter x.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<String>,
+    /// Bytes in hexadecimal, blanks between them; over stdio a newline is added.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hex: Option<Hex>,
+    /// Over HTTP: how the request differs from a correct client's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub http: Option<HttpForm>,
     /// What to wait for before the next step.
     #[serde(default)]
     pub wait: Wait,
-    /// How it is sent over HTTP, if not as a plain POST. Over stdio it says nothing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub http: Option<OverHttp>,
-}
-
-/// A request over HTTP, but for its body.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct OverHttp {
-    /// The verb.
-    #[serde(default)]
-    pub verb: Verb,
-    /// Headers behind those that every request of its verb has. `{session}` is the session id that the server gave last; where it gave
-    /// none, the header is left out.
-    #[serde(default)]
-    pub headers: Vec<(HeaderName, String)>,
-}
-
-/// The verbs of the transport.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "UPPERCASE")]
-pub enum Verb {
-    /// Asks for the stream of a session.
-    Get,
-    /// Sends a message.
-    #[default]
-    Post,
-    /// Ends a session.
-    Delete,
-}
-
-/// The headers that the transport knows of, besides those that every request has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-#[expect(missing_docs, reason = "each is the header of its name")]
-pub enum HeaderName {
-    LastEventId,
-    McpMethod,
-    McpName,
-    McpProtocolVersion,
-    McpSessionId,
-    Origin,
 }
 
 /// What to wait for.
@@ -91,10 +78,31 @@ pub enum Wait {
     /// Nothing.
     #[default]
     Nothing,
-    /// Any response, for five seconds at most.
+    /// Any response, for twenty seconds at most.
     Answer,
-    /// Until nothing has come for thirty seconds: all that was going to come has come.
+    /// Any response, for half a second: nothing may come.
     Quiet,
+}
+
+/// Bytes, in hexadecimal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Hex(Vec<u8>);
+
+impl TryFrom<String> for Hex {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let byte =
+            |word: &str| u8::from_str_radix(word, 16).map_err(|_| format!("{word} is no byte, such as 0a"));
+        text.split_ascii_whitespace().map(byte).collect::<Result<_, _>>().map(Self)
+    }
+}
+
+impl From<Hex> for String {
+    fn from(bytes: Hex) -> Self {
+        bytes.0.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ")
+    }
 }
 
 /// A request, or a notification where there is no id.
@@ -114,65 +122,45 @@ pub struct Message {
     pub meta: Option<String>,
 }
 
-impl Verb {
-    /// As it stands on the wire.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Get => "GET",
-            Self::Post => "POST",
-            Self::Delete => "DELETE",
-        }
-    }
-}
-
-impl HeaderName {
-    /// As it stands on the wire.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::LastEventId => "last-event-id",
-            Self::McpMethod => "mcp-method",
-            Self::McpName => "mcp-name",
-            Self::McpProtocolVersion => "mcp-protocol-version",
-            Self::McpSessionId => "mcp-session-id",
-            Self::Origin => "origin",
-        }
-    }
-}
-
-impl OverHttp {
-    /// Names and values in order, for a server that gave this session id last.
-    pub fn all_headers(&self, session: Option<&str>) -> Vec<(&'static str, String)> {
-        let usual: &[(&str, &str)] = match self.verb {
-            Verb::Get => &[("accept", "text/event-stream")],
-            Verb::Post => {
-                &[("content-type", "application/json"), ("accept", "application/json, text/event-stream")]
-            }
-            Verb::Delete => &[],
-        };
-        let own = self.headers.iter().filter_map(|(name, value)| match value.as_str() {
-            "{session}" => Some((name.as_str(), session?.to_owned())),
-            value => Some((name.as_str(), value.to_owned())),
-        });
-        usual.iter().map(|(name, value)| (*name, (*value).to_owned())).chain(own).collect()
-    }
-}
-
 impl Step {
     /// Appends the bytes of this step with their newline.
     pub fn write(&self, out: &mut Vec<u8>) {
+        self.write_body(out);
+        out.push(b'\n');
+    }
+
+    /// Appends its bytes, as they stand in the body of an HTTP request.
+    pub fn write_body(&self, out: &mut Vec<u8>) {
         if let Some(line) = &self.line {
-            out.extend_from_slice(line.as_bytes());
-            out.push(b'\n');
+            write_line(out, line);
+        }
+        if let Some(Hex(bytes)) = &self.hex {
+            out.extend_from_slice(bytes);
         }
         if let Some(message) = &self.send {
             message.write(out);
-            out.push(b'\n');
         }
     }
 }
 
+fn write_line(out: &mut Vec<u8>, line: &str) {
+    let mut meta = Vec::new();
+    write_request_meta(&mut meta, Some(LATEST_MODERN), "mcp-parley", "1", "{}");
+    let meta = String::from_utf8_lossy(&meta);
+    let line = line.replace("$META", &meta).replace("$CLIENT", CLIENT);
+    let mut parts = line.split("$LONG");
+    out.extend_from_slice(parts.next().unwrap_or_default().as_bytes());
+    for part in parts {
+        out.extend(std::iter::repeat_n(b'x', LONG));
+        out.extend_from_slice(part.as_bytes());
+    }
+}
+
+const CLIENT: &str = r#""capabilities":{},"clientInfo":{"name":"mcp-parley","version":"1"}"#;
+const LONG: usize = 1_000_000;
+
 impl Message {
-    fn write(&self, out: &mut Vec<u8>) {
+    pub(crate) fn write(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(b"{\"jsonrpc\":\"2.0\"");
         if let Some(id) = &self.id {
             out.extend_from_slice(b",\"id\":");
@@ -182,7 +170,7 @@ impl Message {
         write_string(out, &self.method);
         if self.params.is_some() || self.meta.is_some() {
             out.extend_from_slice(b",\"params\":{");
-            out.extend_from_slice(self.params.as_deref().unwrap_or_default().as_bytes());
+            write_line(out, self.params.as_deref().unwrap_or_default());
             if let Some(version) = &self.meta {
                 if self.params.as_ref().is_some_and(|params| !params.is_empty()) {
                     out.push(b',');
@@ -213,6 +201,36 @@ impl Named for Opening {
 }
 
 impl Opening {
+    /// True if it can be played over stdio.
+    pub fn is_for_stdio(&self) -> bool {
+        self.not_over_stdio.is_none()
+    }
+
+    /// True if it can be played over HTTP.
+    pub fn is_for_http(&self) -> bool {
+        self.not_over_http.is_none()
+    }
+
+    /// The same with a good request behind it.
+    #[must_use]
+    pub fn then(&self, good: Good) -> Self {
+        Self { then: Some(good), ..self.clone() }
+    }
+
+    /// The good request alone.
+    pub fn only(good: Good) -> Self {
+        Self {
+            schema: data::SCHEMA,
+            id: "none".into(),
+            title: "nothing odd".into(),
+            source: Vec::new(),
+            not_over_http: None,
+            not_over_stdio: None,
+            steps: Vec::new(),
+            then: Some(good),
+        }
+    }
+
     /// Reads one from a file.
     ///
     /// # Errors
@@ -230,7 +248,7 @@ mod tests {
     fn every_embedded_file_is_read() {
         assert_eq!(SHELF.problems(), [""; 0]);
         assert!(openings().iter().all(|opening| !opening.source.is_empty()));
-        assert!(openings().len() >= 6);
+        assert!(openings().len() >= 60);
     }
 
     fn lines(id: &str) -> Vec<String> {

@@ -1,39 +1,68 @@
 //! Plays an opening: the same inputs and outputs as the reference client, so that a world can hold either.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use mcp_parley_negotiation::Time;
 use mcp_parley_negotiation::client::{Input, Misuse, Output, Process, SpawnReason};
-use mcp_parley_negotiation::envelope::{Message, read_message};
-use mcp_parley_negotiation::headers::SESSION_ID;
-use mcp_parley_negotiation::http::{Exchange, HttpEnd, HttpHead, HttpRequest, header_values};
+use mcp_parley_negotiation::envelope::{Id, Message, Outcome, Response, read_message};
+use mcp_parley_negotiation::headers::{MediaType, SESSION_ID, is_visible_ascii, media_type};
+use mcp_parley_negotiation::http::{Exchange, HttpHead, header_values};
 use mcp_parley_negotiation::issue::IssueSink;
+use mcp_parley_negotiation::json::RawStr;
 use mcp_parley_negotiation::limits::Limits;
 use mcp_parley_negotiation::lines::{Line, Lines};
+use mcp_parley_negotiation::sse::{EventStream, StreamEvent};
+use mcp_parley_negotiation::version::ProtocolVersion;
 
-use crate::opening::{Opening, Wait};
+use crate::good::{self, Before};
+use crate::http::{Session, Verb, request};
+use crate::opening::{Opening, Step, Wait};
 
 /// How long one step waits for its answer, in microseconds.
-const PATIENCE_US: u64 = 5_000_000;
-/// Nothing comes any more after so long a silence, in microseconds.
-const QUIET_US: u64 = 30_000_000;
+const PATIENCE_US: u64 = 20_000_000;
+/// How long one waits that may well get none.
+const QUIET_US: u64 = 500_000;
+/// How long a good request waits. Whoever watches the run has called it a standstill before.
+const GOOD_PATIENCE_US: u64 = 600_000_000;
 
-/// Plays one opening against one server process, or over HTTP with one exchange for each step.
+/// Plays one opening against one server.
 #[derive(Clone, Debug)]
 pub struct Player {
     opening: Arc<Opening>,
-    over_http: bool,
-    next: usize,
+    /// What is still to be sent, and how many of the last ones are the good requests.
+    steps: VecDeque<Step>,
+    good_added: bool,
+    next_good: i64,
     lines: Lines,
-    /// What the last step waits for, and how long.
-    wait: Wait,
-    deadline: Option<Time>,
+    over_http: bool,
+    exchanges: u32,
+    /// The exchange whose answer is read.
+    open: Option<(Exchange, Body)>,
+    session: Session,
+    before: Before,
+    /// The last step was `initialize`.
+    shaking: bool,
+    waiting: Option<Waiting>,
     state: State,
     queue: VecDeque<Queued>,
-    open: BTreeSet<Exchange>,
-    session: Option<String>,
     wake_due: bool,
+}
+
+/// What the last step waits for.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    until: Time,
+    wait: Wait,
+    /// Nothing but the response with this id will do.
+    id: Option<i64>,
+}
+
+/// The body of an answer, as far as it is there.
+#[derive(Clone, Debug)]
+enum Body {
+    Whole(Vec<u8>),
+    Events(Box<EventStream>),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,63 +72,77 @@ enum State {
     Done,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 enum Queued {
     Spawn,
-    Step(usize),
-    Close,
+    Step(Box<Step>),
     Abort(Exchange),
+    Close,
 }
 
 const PROCESS: Process = Process(0);
 
 impl Player {
-    /// A player that has not been started.
+    /// A player over stdio that has not been started.
     pub fn new(opening: Arc<Opening>) -> Self {
         Self {
+            steps: opening.steps.iter().cloned().collect(),
             opening,
-            over_http: false,
-            next: 0,
+            good_added: false,
+            next_good: good::FIRST_ID,
             lines: Lines::new(),
-            wait: Wait::Nothing,
-            deadline: None,
+            over_http: false,
+            exchanges: 0,
+            open: None,
+            session: Session::default(),
+            before: Before::default(),
+            shaking: false,
+            waiting: None,
             state: State::Idle,
             queue: VecDeque::new(),
-            open: BTreeSet::new(),
-            session: None,
             wake_due: false,
         }
     }
 
-    /// The same over HTTP.
+    /// A player over HTTP that has not been started. One exchange at a time is open.
     pub fn over_http(opening: Arc<Opening>) -> Self {
         Self { over_http: true, ..Self::new(opening) }
     }
 
-    /// True once every step was sent and the process, or what is open over HTTP, closed.
+    /// True once every step was sent and the process closed.
     pub fn is_done(&self) -> bool {
         self.state == State::Done
+    }
+
+    /// True while the answer to a good request is waited for.
+    pub fn is_at_good(&self) -> bool {
+        self.waiting.is_some_and(|waiting| waiting.id.is_some())
     }
 
     /// Tells the player what happened. `Call` is not for it: an opening says all that is sent.
     ///
     /// # Errors
-    /// [`Misuse`] for inputs of the other transport and for calls.
+    /// [`Misuse`] for calls, and for inputs of the other transport.
     pub fn handle_input(&mut self, now: Time, input: Input<'_>) -> Result<(), Misuse> {
-        match (self.over_http, input) {
-            (_, Input::Call(..)) => return Err(Misuse::NotSettled),
-            (true, Input::Start) => self.begin(now),
-            (false, Input::Start) => self.queue.push_back(Queued::Spawn),
-            (false, Input::Up(_)) if self.state == State::Idle => self.begin(now),
-            (false, Input::Up(_)) => {}
-            (false, Input::Bytes(_, bytes)) => self.on_bytes(now, bytes),
-            (true, Input::HttpHead(_, head)) => self.on_head(now, &head),
-            (true, Input::HttpBody(..)) => self.on_something(now),
-            (true, Input::HttpEnd(exchange, end)) => self.on_end(now, exchange, end),
-            (_, Input::Timeout) if self.deadline.is_some_and(|deadline| deadline <= now) => self.advance(now),
-            (_, Input::Timeout) => {}
-            (_, Input::Shutdown) | (false, Input::Down(..)) => self.finish(),
-            _ => return Err(Misuse::WrongTransport),
+        match input {
+            Input::HttpHead(..) | Input::HttpBody(..) | Input::HttpEnd(..) if !self.over_http => {
+                return Err(Misuse::WrongTransport);
+            }
+            Input::Up(_) | Input::Bytes(..) | Input::Down(..) if self.over_http => {
+                return Err(Misuse::WrongTransport);
+            }
+            Input::Call(..) => return Err(Misuse::NotSettled),
+            Input::Start if self.over_http => self.begin(now),
+            Input::Start => self.queue.push_back(Queued::Spawn),
+            Input::Up(_) => self.begin(now),
+            Input::Bytes(_, bytes) => self.on_bytes(now, bytes),
+            Input::HttpHead(exchange, head) if self.is_open(exchange) => self.on_head(now, exchange, head),
+            Input::HttpBody(exchange, bytes) if self.is_open(exchange) => self.on_body(now, bytes),
+            Input::HttpEnd(exchange, _) if self.is_open(exchange) => self.on_end(now),
+            Input::HttpHead(..) | Input::HttpBody(..) | Input::HttpEnd(..) => {}
+            Input::Timeout if self.waiting.is_some_and(|waiting| waiting.until <= now) => self.advance(now),
+            Input::Timeout => {}
+            Input::Shutdown | Input::Down(..) => self.finish(),
         }
         self.wake_due = true;
         Ok(())
@@ -107,107 +150,194 @@ impl Player {
 
     /// The next output; bytes are appended to `buf`.
     pub fn poll_output(&mut self, buf: &mut Vec<u8>) -> Option<Output> {
-        let Some(queued) = self.queue.pop_front() else {
-            return std::mem::take(&mut self.wake_due).then_some(Output::WakeAt(self.deadline));
-        };
-        Some(match queued {
-            Queued::Spawn => Output::Spawn(PROCESS, SpawnReason::Start),
-            Queued::Close => Output::Close(PROCESS),
-            Queued::Abort(exchange) => Output::Abort(exchange),
-            Queued::Step(at) => self.step(at, buf),
-        })
-    }
-
-    fn step(&mut self, at: usize, buf: &mut Vec<u8>) -> Output {
         let start = buf.len();
-        let step = self.opening.steps.get(at);
-        step.into_iter().for_each(|step| step.write(buf));
-        if !self.over_http {
-            return Output::Write(PROCESS, start..buf.len());
+        match self.queue.pop_front() {
+            Some(Queued::Spawn) => Some(Output::Spawn(PROCESS, SpawnReason::Start)),
+            Some(Queued::Close) => Some(Output::Close(PROCESS)),
+            Some(Queued::Abort(exchange)) => Some(Output::Abort(exchange)),
+            Some(Queued::Step(step)) if self.over_http => {
+                step.write_body(buf);
+                let body = buf.get(start..).unwrap_or_default();
+                let request = request(&step.http.unwrap_or_default(), body, &self.session);
+                let exchange = Exchange(self.exchanges);
+                self.exchanges += 1;
+                Some(Output::Http(exchange, request, start..buf.len()))
+            }
+            Some(Queued::Step(step)) => {
+                step.write(buf);
+                Some(Output::Write(PROCESS, start..buf.len()))
+            }
+            None => {
+                let wake = self.waiting.map(|waiting| waiting.until);
+                std::mem::take(&mut self.wake_due).then_some(Output::WakeAt(wake))
+            }
         }
-        // The newline ends a line of a pipe.
-        if buf.len() > start && buf.last() == Some(&b'\n') {
-            buf.pop();
-        }
-        let http = step.and_then(|step| step.http.clone()).unwrap_or_default();
-        let headers = http.all_headers(self.session.as_deref());
-        Output::Http(exchange_of(at), HttpRequest { verb: http.verb.as_str(), headers }, start..buf.len())
     }
 
     fn begin(&mut self, now: Time) {
-        self.state = State::Playing;
-        self.advance(now);
+        if self.state == State::Idle {
+            self.state = State::Playing;
+            self.advance(now);
+        }
     }
 
-    fn on_head(&mut self, now: Time, head: &HttpHead<'_>) {
-        let given = header_values(head.headers, SESSION_ID).next();
-        if let Some(id) = given.and_then(|id| std::str::from_utf8(id).ok()) {
-            self.session = Some(id.to_owned());
-        }
-        self.on_something(now);
-    }
-
-    fn on_end(&mut self, now: Time, exchange: Exchange, _: HttpEnd) {
-        self.open.remove(&exchange);
-        if self.deadline.is_some() && self.wait == Wait::Answer {
-            return self.advance(now);
-        }
-        self.on_something(now);
-    }
-
-    fn on_something(&mut self, now: Time) {
-        if self.deadline.is_some() && self.wait == Wait::Quiet {
-            self.deadline = Some(now.plus_us(QUIET_US));
-        }
+    fn is_open(&self, exchange: Exchange) -> bool {
+        self.open.as_ref().is_some_and(|(open, _)| *open == exchange)
     }
 
     fn on_bytes(&mut self, now: Time, bytes: &[u8]) {
-        let limits = Limits::DEFAULT;
-        self.lines.push(bytes);
+        let mut lines = std::mem::take(&mut self.lines);
+        lines.push(bytes);
         let mut answered = false;
-        while let Some(line) = self.lines.next(&limits) {
+        while let Some(line) = lines.next(&Limits::DEFAULT) {
             let Line::Whole(line) = line else { continue };
-            answered |= matches!(read_message(line, &limits, &mut IssueSink::new()), Message::Response(_));
+            answered |= self.reads(line);
         }
-        if answered && self.deadline.is_some() && self.wait == Wait::Answer {
-            return self.advance(now);
+        self.lines = lines;
+        if answered {
+            self.advance(now);
         }
-        self.on_something(now);
+    }
+
+    fn on_head(&mut self, now: Time, exchange: Exchange, head: HttpHead<'_>) {
+        if (100..200).contains(&head.status) {
+            return;
+        }
+        // LEG-19: nothing but the answer to the handshake gives one.
+        let id =
+            header_values(head.headers, SESSION_ID).next().filter(|id| self.shaking && is_visible_ascii(id));
+        if let Some(id) = id.and_then(|id| std::str::from_utf8(id).ok()) {
+            self.session.id = Some(id.to_owned());
+        }
+        let media = header_values(head.headers, "content-type").next().map(media_type);
+        if media != Some(MediaType::EventStream) {
+            return;
+        }
+        self.open = Some((exchange, Body::Events(Box::default())));
+        if let Some(waiting) = &mut self.waiting
+            && waiting.wait == Wait::Quiet
+        {
+            waiting.until = now.plus_us(QUIET_US);
+        }
+    }
+
+    fn on_body(&mut self, now: Time, bytes: &[u8]) {
+        let Some((exchange, mut body)) = self.open.take() else { return };
+        let mut answered = false;
+        match &mut body {
+            Body::Whole(held) if held.len() + bytes.len() <= Limits::DEFAULT.message_bytes => {
+                held.extend_from_slice(bytes);
+            }
+            Body::Whole(_) => {}
+            Body::Events(stream) => {
+                stream.push(bytes);
+                while let Some(event) = stream.next(&Limits::DEFAULT) {
+                    let StreamEvent::Message(data) = event else { continue };
+                    answered |= self.reads(data);
+                }
+            }
+        }
+        self.open = Some((exchange, body));
+        if answered && let Some(waiting) = &mut self.waiting {
+            // The response ends the stream (HTTP-22): whoever left at once would not see that.
+            *waiting = Waiting { until: now.plus_us(Limits::LINGER_US), wait: Wait::Answer, id: None };
+        }
+    }
+
+    fn on_end(&mut self, now: Time) {
+        if let Some((_, Body::Whole(body))) = self.open.take() {
+            self.reads(&body);
+        }
+        self.advance(now);
+    }
+
+    /// Reads one message of the server; true if it is what is waited for.
+    fn reads(&mut self, bytes: &[u8]) -> bool {
+        let message = read_message(bytes, &Limits::DEFAULT, &mut IssueSink::new());
+        let Message::Response(Response { id, outcome }) = message else { return false };
+        let result = if let Outcome::Result(result) = outcome { Some(result) } else { None };
+        if let Some(version) = result.and_then(|result| result.get("protocolVersion")?.as_str()) {
+            self.before.shaken = true;
+            let version = ProtocolVersion::new(&version.decode());
+            self.session.version = version.has_legacy_header().then(|| version.as_str().to_owned());
+        }
+        self.waiting.is_some_and(|waiting| waiting.id.is_none_or(|wanted| id == Id::Integer(wanted)))
     }
 
     /// Sends steps up to the next one that waits.
     fn advance(&mut self, now: Time) {
-        self.deadline = None;
-        while self.state == State::Playing {
-            let Some(step) = self.opening.steps.get(self.next) else { return self.finish() };
-            self.queue.push_back(Queued::Step(self.next));
-            self.open.insert(exchange_of(self.next));
-            self.next += 1;
-            self.wait = step.wait;
-            let patience_us = match step.wait {
-                Wait::Nothing => continue,
-                Wait::Answer => PATIENCE_US,
-                Wait::Quiet => QUIET_US,
-            };
-            self.deadline = Some(now.plus_us(patience_us));
-            return;
+        self.waiting = None;
+        if let Some((exchange, _)) = self.open.take() {
+            self.queue.push_back(Queued::Abort(exchange));
         }
+        while self.state == State::Playing {
+            let Some(step) = self.steps.pop_front() else {
+                if !self.add_good() {
+                    return self.finish();
+                }
+                continue;
+            };
+            self.send(now, step);
+            if self.waiting.is_some() {
+                return;
+            }
+        }
+    }
+
+    fn send(&mut self, now: Time, step: Step) {
+        let is_get = step.http.as_ref().is_some_and(|http| http.verb != Verb::Post);
+        let mut body = Vec::new();
+        step.write_body(&mut body);
+        let sent = read_message(&body, &Limits::DEFAULT, &mut IssueSink::new());
+        let is_initialized = |method: RawStr<'_>| method.eq_str("notifications/initialized");
+        self.before.initialized |=
+            matches!(sent, Message::Notification { method, .. } if is_initialized(method));
+        let wait = match step.wait {
+            // Over HTTP everything has an answer of some kind, and the next request must not overtake it.
+            Wait::Nothing if self.over_http && is_get => Wait::Quiet,
+            Wait::Nothing if self.over_http => Wait::Answer,
+            wait => wait,
+        };
+        let has_id = step.send.as_ref().is_some_and(|message| message.id.is_some());
+        let id = (self.good_added && has_id).then_some(self.next_good);
+        let us = match wait {
+            _ if id.is_some() => GOOD_PATIENCE_US,
+            Wait::Quiet if !self.over_http => QUIET_US,
+            _ => PATIENCE_US,
+        };
+        if id.is_some() {
+            self.next_good += 1;
+        }
+        if wait != Wait::Nothing {
+            self.waiting = Some(Waiting { until: now.plus_us(us), wait, id });
+        }
+        if self.over_http {
+            let queued = self.queue.iter().filter(|queued| matches!(queued, Queued::Step(_))).count();
+            let number = self.exchanges.saturating_add(u32::try_from(queued).unwrap_or(u32::MAX));
+            self.open = Some((Exchange(number), Body::Whole(Vec::new())));
+        }
+        self.queue.push_back(Queued::Step(Box::new(step)));
+    }
+
+    fn add_good(&mut self) -> bool {
+        let Some(good) = self.opening.then.filter(|_| !self.good_added) else { return false };
+        self.good_added = true;
+        self.steps.extend(good::steps(good, self.before, self.over_http));
+        true
     }
 
     fn finish(&mut self) {
-        if self.state != State::Done && self.over_http {
-            self.queue.extend(self.open.iter().copied().map(Queued::Abort));
-        } else if self.state != State::Done {
-            self.queue.push_back(Queued::Close);
+        if self.state != State::Done {
+            if let Some((exchange, _)) = self.open.take() {
+                self.queue.push_back(Queued::Abort(exchange));
+            }
+            if !self.over_http {
+                self.queue.push_back(Queued::Close);
+            }
         }
         self.state = State::Done;
-        self.deadline = None;
+        self.waiting = None;
     }
-}
-
-/// Each step has an exchange of its own.
-fn exchange_of(step: usize) -> Exchange {
-    Exchange(u32::try_from(step).unwrap_or(u32::MAX))
 }
 
 #[cfg(test)]
@@ -220,47 +350,6 @@ mod tests {
             outputs.push(output);
         }
         (String::from_utf8(buf).unwrap(), outputs)
-    }
-
-    #[test]
-    fn over_http_each_step_is_a_request_with_the_session_that_was_given() {
-        let text = r#"
-            schema = 1
-            id = "t"
-            title = "t"
-            source = []
-            [[steps]]
-            line = "a"
-            wait = "quiet"
-            http = { headers = [["mcp-session-id", "{session}"], ["mcp-method", "m"]] }
-            [[steps]]
-            http = { verb = "DELETE", headers = [["mcp-session-id", "{session}"]] }
-        "#;
-        let file = std::env::temp_dir().join("mcp-parley-player-over-http.toml");
-        std::fs::write(&file, text).unwrap();
-        let mut player = Player::over_http(Arc::new(Opening::load(&file).unwrap()));
-        player.handle_input(Time(0), Input::Start).unwrap();
-        let (body, outputs) = drain(&mut player);
-        let Output::Http(Exchange(0), request, _) = &outputs[0] else { panic!("{outputs:?}") };
-        assert_eq!((request.verb, body.as_str()), ("POST", "a"), "without a newline");
-        assert_eq!(request.headers.last(), Some(&("mcp-method", "m".into())));
-        assert_eq!(request.headers.len(), 3, "there is no session yet");
-        let headers: &[(&[u8], &[u8])] = &[(b"Mcp-Session-Id", b"s-1")];
-        let head = HttpHead { status: 200, headers };
-        player.handle_input(Time(QUIET_US - 1), Input::HttpHead(Exchange(0), head)).unwrap();
-        player.handle_input(Time(QUIET_US), Input::Timeout).unwrap();
-        assert_eq!(drain(&mut player).1, [Output::WakeAt(Some(Time(2 * QUIET_US - 1)))], "it was not quiet");
-        player.handle_input(Time(2 * QUIET_US), Input::Timeout).unwrap();
-        let outputs = drain(&mut player).1;
-        let session = vec![("mcp-session-id", "s-1".to_owned())];
-        assert_eq!(
-            outputs[0],
-            Output::Http(Exchange(1), HttpRequest { verb: "DELETE", headers: session }, 0..0)
-        );
-        assert_eq!(outputs[1..3], [Output::Abort(Exchange(0)), Output::Abort(Exchange(1))]);
-        assert!(player.is_done());
-        let wrong = player.handle_input(Time(0), Input::Bytes(PROCESS, b""));
-        assert_eq!(wrong, Err(Misuse::WrongTransport));
     }
 
     #[test]

@@ -214,9 +214,12 @@ fn the_mutants_are_those_asked_for() {
     assert_eq!(
         killers,
         [
+            ("ignores-headers", "HTTP-08"),
             ("omits-requested", "NEG-06"),
             ("omits-result-type", "BASE-08"),
             ("other-id-type", "BASE-04"),
+            ("other-status-for-notifications", "HTTP-05"),
+            ("serves-incomplete", "META-02"),
             ("serves-unlisted", "NEG-02"),
             ("wrong-code-for-version", "NEG-02"),
         ]

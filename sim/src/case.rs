@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mcp_parley_mock_clients::Opening;
+use mcp_parley_mock_clients::{Conversation, Opening};
 use mcp_parley_mock_servers::{Persona, Played};
 use mcp_parley_negotiation::client::{ClientDeviations, ClientPolicy, Mode};
 use mcp_parley_negotiation::gate::GateDeviations;
@@ -23,6 +23,8 @@ pub enum ClientSide {
     },
     /// An odd client.
     Opening(Arc<Opening>),
+    /// A client that says the same whatever it is answered.
+    Conversation(Arc<Conversation>),
 }
 
 /// The server of a run: a concrete persona, and faults of its gate if it is a mutant.

@@ -100,13 +100,9 @@ impl Drawer {
         let setup = Arc::clone(&self.setup);
         let (transport, at) = self.place(chooser);
         let played = self.played(&setup, at, chooser)?;
-        // Odd clients of the simulator speak over pipes.
-        let openings = if transport == Transport::Stdio { setup.openings.len() } else { 0 };
-        let openings = u32::try_from(openings).unwrap_or(0);
-        let opening = if openings == 0 { 0 } else { chooser.choose(Site::Opening, openings + 2) };
-        let (client, declared) = match opening.checked_sub(2).and_then(|at| setup.openings.get(at as usize)) {
+        let (client, declared) = match self.opening(&setup, transport, chooser) {
             Some(opening) => {
-                let client = ClientSide::Opening(Arc::clone(opening));
+                let client = ClientSide::Opening(opening);
                 let declared = Arc::new(client.declared());
                 (client, declared)
             }
@@ -114,6 +110,23 @@ impl Drawer {
         };
         let server = ServerSide { played, deviations: setup.server.clone() };
         Ok((Case { subject: setup.subject, transport, client, declared, server }, at))
+    }
+
+    /// An odd client in every other run, where there are any that fit.
+    fn opening(
+        &self,
+        setup: &Setup,
+        transport: Transport,
+        chooser: &mut impl Chooser,
+    ) -> Option<Arc<Opening>> {
+        let fits = |opening: &&Arc<Opening>| match transport {
+            Transport::Stdio => opening.is_for_stdio(),
+            Transport::Http => opening.is_for_http(),
+        };
+        let fitting: Vec<_> = setup.openings.iter().filter(fits).collect();
+        let count = u32::try_from(fitting.len()).unwrap_or(0);
+        let choice = if count == 0 { 0 } else { chooser.choose(Site::Opening, 2 * count) };
+        choice.checked_sub(count).and_then(|at| fitting.get(at as usize)).map(|opening| Arc::clone(opening))
     }
 
     /// The first decisions of a run: over which transport, and with which server, by its place in the setup.

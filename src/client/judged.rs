@@ -1,58 +1,14 @@
 //! One run, judged.
 
 use mcp_parley_hosts::{Driven, RunEnd};
-use mcp_parley_oracle::{Finding, Judge, Severity, severity};
-use mcp_parley_trace::{Footer, Header, Kind, Origin, Recording, SCHEMA, Subject as OnTrial, Transport};
+use mcp_parley_oracle::Severity;
+use mcp_parley_trace::{Header, Kind, Origin, Recording, SCHEMA, Subject as OnTrial, Transport};
 use serde_json::Value;
 
 use super::cases::Case;
 use super::peer::Subject;
 use super::story::story;
-
-/// What came of one persona.
-#[derive(Clone, Debug)]
-pub(crate) struct Ran {
-    pub(crate) case: Case,
-    pub(crate) verdict: Verdict,
-    /// What the client wrote, process by process, and how it ended.
-    pub(crate) story: String,
-    pub(crate) header: Header,
-    pub(crate) recording: Recording,
-    pub(crate) footer: Footer,
-    pub(crate) broken: Vec<Broken>,
-    pub(crate) finding: Option<Finding>,
-    /// What the client printed on standard error, where it failed: the line that names an error, or the last one.
-    pub(crate) complaint: Option<String>,
-}
-
-/// One row that was broken.
-#[derive(Clone, Debug)]
-pub(crate) struct Broken {
-    pub(crate) id: &'static str,
-    pub(crate) severity: Severity,
-    pub(crate) reason: String,
-    /// The event that broke it.
-    pub(crate) at: u32,
-}
-
-/// Whether a run counts.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
-    Judged,
-    Incomplete(String),
-    OurFault(String),
-}
-
-/// What a standstill means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Standstill {
-    /// There was none, or it came again each time while a well-behaved server was left as it should be.
-    Proven,
-    /// It came in so many of three runs only.
-    Sometimes(usize),
-    /// The client stands still with a well-behaved server too: it does not end by itself.
-    Always,
-}
+use crate::trial::{Ran, Standstill, Verdict, complaint};
 
 pub(crate) fn judge(
     fail_on: Severity,
@@ -68,35 +24,8 @@ pub(crate) fn judge(
         Standstill::Always => without_standstill(&driven.recording),
         Standstill::Proven | Standstill::Sometimes(_) => driven.recording,
     };
-    let header = header(subject, case);
-    let mut judge = Judge::new();
-    let judged = verdict == Verdict::Judged;
-    let verdicts = judge.judge(&recording, &header.declared, OnTrial::Client, subject.transport);
-    let mut broken = Vec::new();
-    for (id, verdict) in verdicts.iter().filter(|(_, verdict)| judged && verdict.is_broken()) {
-        let reason = verdict.reason.clone().into_owned();
-        broken.push(Broken { id, severity: severity(id), reason, at: verdict.at });
-    }
-    let rulings = if judged { verdicts.rulings() } else { Vec::new() };
-    let finding = verdicts.finding_at(fail_on).filter(|_| judged);
-    Ran {
-        case: case.clone(),
-        verdict,
-        story: story(&recording),
-        header,
-        recording,
-        footer: Footer { rulings, ..Footer::default() },
-        broken,
-        finding,
-        complaint,
-    }
-}
-
-fn complaint(stderr: &[u8]) -> Option<String> {
-    let text = String::from_utf8_lossy(stderr);
-    let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
-    let line = lines().rfind(|line| line.contains("rror")).or_else(|| lines().next_back())?;
-    Some(line.to_owned())
+    let story = story(&recording);
+    Ran::judged(fail_on, &case.name, verdict, header(subject, case), recording, story, complaint)
 }
 
 fn verdict(end: &RunEnd, subject: &Subject, standstill: Standstill) -> Verdict {

@@ -30,14 +30,6 @@ impl Subject {
     pub(crate) fn is(&self, other: &Self) -> bool {
         (&self.name, self.transport) == (&other.name, other.transport)
     }
-
-    /// The transport's name.
-    pub(crate) fn over(&self) -> &'static str {
-        match self.transport {
-            Transport::Stdio => "stdio",
-            Transport::Http => "HTTP",
-        }
-    }
 }
 
 /// The file format of docs/driver.md.
@@ -78,7 +70,6 @@ struct Declares {
 }
 
 /// A server that can be run.
-#[cfg_attr(not(test), expect(dead_code, reason = "the runner of servers is what reads it"))]
 #[derive(Clone, Debug)]
 pub(crate) struct Server {
     pub(crate) name: String,
@@ -93,6 +84,7 @@ pub(crate) struct Server {
     pub(crate) install: Option<String>,
     /// The versions that it serves, best first.
     pub(crate) modern: Vec<String>,
+    #[cfg_attr(not(test), expect(dead_code, reason = "what a server answers to `initialize` tells more"))]
     pub(crate) legacy: Vec<String>,
 }
 
@@ -218,7 +210,6 @@ fn read(path: &Path, mode: &Mode, asked: &str, wanted: Option<Transport>) -> Res
 }
 
 /// Reads the peer file of a server.
-#[cfg_attr(not(test), expect(dead_code, reason = "the runner of servers is what calls it"))]
 pub(crate) fn server(path: &Path) -> Result<Server, Failure> {
     let refuse = |why: &str| Failure::usage(format!("{}: {why}", path.display()));
     let role: Role = mcp_parley_data::load(path).map_err(Failure::usage)?;

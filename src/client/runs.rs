@@ -1,28 +1,24 @@
 //! The runs: a few at a time, and again where a client stood still.
 
-use std::collections::{BTreeMap, VecDeque};
-use std::io::IsTerminal;
+use std::collections::BTreeMap;
+use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressStyle};
 use mcp_parley_hosts::{
-    Bounds, DriveError, Driven, DriverRun, RunEnd, asked_to_end, conformance_environment, drive, drive_http,
-    stuck_after,
+    Bounds, DriveError, Driven, DriverRun, RunEnd, conformance_environment, drive, drive_http, stuck_after,
 };
 use mcp_parley_mock_servers::{Played, Site};
 use mcp_parley_trace::Transport;
 use tokio::sync::Semaphore;
-use tokio::task::JoinSet;
 
 use super::cases::{Case, control};
-use super::judged::{Ran, Standstill, judge};
+use super::judged::judge;
 use super::peer::Subject;
 use crate::cli::ClientArgs;
-use crate::exit::{Exit, Failure};
+use crate::exit::Failure;
+use crate::trial::{self, Ran, Standstill, starts};
 
-/// Waiting is not work: so many runs are under way at a time.
-const RUNS_PER_CORE: usize = 8;
 /// Start-up, probe, initialize, call and close of a driver, all at their slowest.
 const DRIVER_TIME: Duration = Duration::from_secs(40);
 
@@ -92,66 +88,38 @@ async fn again(
     Ok(always.iter().map(|(at, _)| (*at, Standstill::Always)).chain(counted).collect())
 }
 
-/// Runs these, in their order whatever the order in which they end.
+/// Runs these, in their order.
 async fn several(args: &ClientArgs, runs: &[Run<'_>]) -> Result<Vec<Driven>, Failure> {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let jobs = args.jobs.unwrap_or(RUNS_PER_CORE * cores);
-    let starts = Arc::new(Semaphore::new(cores));
-    let bar = bar(runs.len());
-    let mut waiting: VecDeque<(usize, &Run<'_>)> = (0..).zip(runs).collect();
-    let mut running: JoinSet<(usize, Result<Driven, DriveError>)> = JoinSet::new();
-    let mut ended: BTreeMap<usize, Driven> = BTreeMap::new();
-    let mut stop = std::pin::pin!(asked_to_end());
-    loop {
-        while running.len() < jobs
-            && let Some((at, run)) = waiting.pop_front()
-        {
-            let persona = Arc::clone(&run.case.persona);
-            let transport = run.subject.transport;
-            let (run, starts) = (driver_run(args, run.subject)?, Arc::clone(&starts));
-            let text = serde_json::to_string(&*persona).map_err(Failure::internal)?;
-            let played = Played::new((*persona).clone()).map_err(Failure::usage)?;
-            running.spawn(async move {
-                // It is never closed; if it were, there would be nothing to wait for.
-                let start = starts.acquire_owned().await.ok();
-                let never = std::future::pending();
-                let driven = match transport {
-                    Transport::Stdio => drive(&run, text, start, never).await,
-                    Transport::Http => drive_http(&run, Site::start(Arc::new(played)), start, never).await,
-                };
-                (at, driven)
-            });
-        }
-        let next = tokio::select! {
-            next = running.join_next() => next,
-            _ = &mut stop => {
-                // Every run ends its own processes before it is gone.
-                running.shutdown().await;
-                return Err(Failure { text: "stopped; nothing is left running".into(), exit: Exit::Incomplete });
-            }
-        };
-        let Some(next) = next else { break };
-        let (at, driven) = next.map_err(Failure::internal)?;
-        let subject = runs.get(at).map(|run| run.subject);
-        ended.insert(at, driven.map_err(|error| not_started(&error, subject))?);
-        bar.inc(1);
-    }
-    bar.finish_and_clear();
-    Ok(ended.into_values().collect())
+    let starts = starts();
+    let driven = runs.iter().map(|run| driven(args, *run, Arc::clone(&starts)));
+    trial::several(args.jobs, driven.collect::<Result<Vec<_>, _>>()?).await
 }
 
-fn not_started(error: &DriveError, subject: Option<&Subject>) -> Failure {
-    let install = subject.and_then(|subject| subject.install.as_ref());
+fn driven(
+    args: &ClientArgs,
+    run: Run<'_>,
+    starts: Arc<Semaphore>,
+) -> Result<impl Future<Output = Result<Driven, Failure>> + Send + 'static, Failure> {
+    let persona = Arc::clone(&run.case.persona);
+    let (transport, install) = (run.subject.transport, run.subject.install.clone());
+    let run = driver_run(args, run.subject)?;
+    let text = serde_json::to_string(&*persona).map_err(Failure::internal)?;
+    let played = Played::new((*persona).clone()).map_err(Failure::usage)?;
+    Ok(async move {
+        // It is never closed; if it were, there would be nothing to wait for.
+        let start = starts.acquire_owned().await.ok();
+        let never = std::future::pending();
+        let driven = match transport {
+            Transport::Stdio => drive(&run, text, start, never).await,
+            Transport::Http => drive_http(&run, Site::start(Arc::new(played)), start, never).await,
+        };
+        driven.map_err(|error| not_started(&error, install.as_deref()))
+    })
+}
+
+fn not_started(error: &DriveError, install: Option<&str>) -> Failure {
     let hint = install.map(|command| format!("; if it is not installed: {command}"));
     Failure::usage(format!("{error}{}", hint.unwrap_or_default()))
-}
-
-fn bar(runs: usize) -> ProgressBar {
-    if runs == 0 || !std::io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} runs  {elapsed}");
-    ProgressBar::new(runs as u64).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }
 
 fn driver_run(args: &ClientArgs, subject: &Subject) -> Result<DriverRun, Failure> {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mcp_parley_mock_clients::Opening;
+use mcp_parley_mock_clients::Conversation;
 use mcp_parley_mock_servers::{
     BodyFraming, Played, Server, ServerInput, ServerOutput, Site, SiteInput, SiteOutput,
 };
@@ -24,7 +24,7 @@ pub(crate) struct Reference {
     pub(crate) pieces: Vec<(Time, usize, usize)>,
 }
 
-pub(crate) fn over_stdio(played: Arc<Played>, process: u32, opening: &Opening) -> Reference {
+pub(crate) fn over_stdio(played: Arc<Played>, process: u32, opening: &Conversation) -> Reference {
     let mut pipes = Pipes {
         server: Server::start(played, process),
         now: Time::ZERO,
@@ -99,7 +99,7 @@ impl Pipes {
     }
 }
 
-pub(crate) fn over_http(played: Arc<Played>, opening: &Opening) -> Reference {
+pub(crate) fn over_http(played: Arc<Played>, opening: &Conversation) -> Reference {
     let mut net = Net {
         site: Site::start(played),
         now: Time::ZERO,
@@ -151,7 +151,7 @@ struct Net {
 }
 
 impl Net {
-    fn ask(&mut self, step: &mcp_parley_mock_clients::Step) {
+    fn ask(&mut self, step: &mcp_parley_mock_clients::Said) {
         let (http, headers, body) = request(step, self.session.as_deref());
         let exchange = Exchange(self.answers.len() as u32);
         let end = if self.exit.is_some() { End::Refused } else { End::Open };
@@ -161,7 +161,7 @@ impl Net {
         }
         let headers: Vec<(&[u8], &[u8])> =
             headers.iter().map(|(name, value)| (name.as_bytes(), value.as_bytes())).collect();
-        let head = RequestHead { verb: http.verb.as_str(), target: "/mcp", headers: &headers };
+        let head = RequestHead { verb: http.verb.word(), target: "/mcp", headers: &headers };
         self.tell(SiteInput::Request(exchange, head, &body));
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_parley_hosts::{Play, Record, ServeEnd, serve};
-use mcp_parley_mock_clients::Opening;
+use mcp_parley_mock_clients::Conversation;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::process::Command;
 use tokio::time::timeout;
@@ -21,7 +21,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 pub(crate) async fn hosted(
     player: impl Play,
     record: Record,
-    opening: &Opening,
+    opening: &Conversation,
     marks: &Marks,
 ) -> Transcript {
     let (to_server, input) = tokio::io::duplex(1 << 16);
@@ -37,7 +37,7 @@ pub(crate) async fn hosted(
 }
 
 /// The real command.
-pub(crate) async fn process(args: &[String], opening: &Opening, marks: &Marks) -> Transcript {
+pub(crate) async fn process(args: &[String], opening: &Conversation, marks: &Marks) -> Transcript {
     let mut command = Command::new(env!("CARGO_BIN_EXE_mcp-parley"));
     command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
     let mut child = command.spawn().unwrap();
@@ -54,7 +54,7 @@ pub(crate) async fn process(args: &[String], opening: &Opening, marks: &Marks) -
 
 /// Plays the client: says each step when what the one before brought the engine to say has come.
 async fn converse(
-    opening: &Opening,
+    opening: &Conversation,
     marks: &Marks,
     mut to_server: impl AsyncWrite + Unpin,
     mut from_server: impl AsyncRead + Unpin,

@@ -2,13 +2,13 @@
 
 use std::sync::{Arc, LazyLock};
 
-use mcp_parley_mock_clients::{Opening, OverHttp, Step, Wait};
+use mcp_parley_mock_clients::{Conversation, OverHttp, Said};
 use mcp_parley_mock_servers::{Draft, Persona, Played};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
 struct File {
-    scripts: Vec<Opening>,
+    scripts: Vec<Conversation>,
 }
 
 /// What a client does over one of the transports.
@@ -16,14 +16,14 @@ struct File {
 pub(crate) struct Script {
     pub(crate) id: String,
     /// Over stdio: the steps that have something to say.
-    pub(crate) stdio: Arc<Opening>,
-    pub(crate) http: Arc<Opening>,
+    pub(crate) stdio: Arc<Conversation>,
+    pub(crate) http: Arc<Conversation>,
 }
 
 static SCRIPTS: LazyLock<Vec<Script>> = LazyLock::new(|| {
     let file: File = toml::from_str(include_str!("scripts.toml")).unwrap();
     let both = file.scripts.into_iter().map(|script| {
-        let says = |step: &Step| step.send.is_some() || step.line.is_some();
+        let says = |step: &Said| step.send.is_some() || step.line.is_some();
         let mut stdio = script.clone();
         stdio.steps.retain(says);
         Script { id: script.id.clone(), stdio: Arc::new(stdio), http: Arc::new(script) }
@@ -36,7 +36,7 @@ pub(crate) fn scripts() -> &'static [Script] {
 }
 
 /// The bytes that a step writes on a pipe.
-pub(crate) fn line(step: &Step) -> Vec<u8> {
+pub(crate) fn line(step: &Said) -> Vec<u8> {
     let mut bytes = Vec::new();
     step.write(&mut bytes);
     bytes
@@ -44,7 +44,7 @@ pub(crate) fn line(step: &Step) -> Vec<u8> {
 
 /// A request without its first line: headers in order, and the body. Over HTTP no message ends in a newline.
 pub(crate) fn request(
-    step: &Step,
+    step: &Said,
     session: Option<&str>,
 ) -> (OverHttp, Vec<(&'static str, String)>, Vec<u8>) {
     let mut body = line(step);
@@ -52,14 +52,14 @@ pub(crate) fn request(
     let http = step.http.clone().unwrap_or_default();
     let mut headers = vec![("host", "localhost".to_owned())];
     headers.extend(http.all_headers(session));
-    if http.verb.as_str() == "POST" {
+    if http.verb.word() == "POST" {
         headers.push(("content-length", body.len().to_string()));
     }
     (http, headers, body)
 }
 
-pub(crate) fn waits(step: &Step) -> bool {
-    step.wait != Wait::Nothing
+pub(crate) fn waits(step: &Said) -> bool {
+    step.until_quiet
 }
 
 /// One concrete persona: of each file, these choices.

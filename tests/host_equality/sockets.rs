@@ -5,7 +5,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use mcp_parley_hosts::{PlaySite, ServeEnd, SiteBounds, SiteRecord, SiteSocket, serve_site};
-use mcp_parley_mock_clients::{Opening, Step};
+use mcp_parley_mock_clients::{Conversation, Said};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpStream;
 use tokio::process::Command;
@@ -21,7 +21,7 @@ use crate::transcript::{End, Exit, Seen, Transcript, answer};
 const QUIET: Duration = Duration::from_millis(40);
 
 /// A player on a port of this process.
-pub(crate) async fn hosted(player: impl PlaySite, opening: &Opening, marks: &Marks) -> Transcript {
+pub(crate) async fn hosted(player: impl PlaySite, opening: &Conversation, marks: &Marks) -> Transcript {
     let mut socket = SiteSocket::bind(0, Some("/mcp".into()), SiteBounds::default()).unwrap();
     let url = socket.url();
     let (stop, stopped) = oneshot::channel::<()>();
@@ -45,7 +45,7 @@ pub(crate) async fn hosted(player: impl PlaySite, opening: &Opening, marks: &Mar
 }
 
 /// The real command, interrupted at the end.
-pub(crate) async fn process(args: &[String], opening: &Opening, marks: &Marks) -> Transcript {
+pub(crate) async fn process(args: &[String], opening: &Conversation, marks: &Marks) -> Transcript {
     let mut command = Command::new(env!("CARGO_BIN_EXE_mcp-parley"));
     command.args(args).stdout(Stdio::piped()).stderr(Stdio::null()).kill_on_drop(true);
     let mut child = command.spawn().unwrap();
@@ -103,7 +103,7 @@ impl Exchange {
     }
 }
 
-async fn converse(url: &str, opening: &Opening, marks: &Marks) -> Vec<Seen> {
+async fn converse(url: &str, opening: &Conversation, marks: &Marks) -> Vec<Seen> {
     let mut exchanges: Vec<Exchange> = Vec::new();
     let mut session = None;
     for (step, mark) in opening.steps.iter().zip(marks) {
@@ -133,10 +133,10 @@ fn session_of(seen: &Seen) -> Option<String> {
     own.next().map(|(_, value)| value.to_owned())
 }
 
-async fn ask(url: &str, step: &Step, session: Option<&str>, is_refused: bool) -> Exchange {
+async fn ask(url: &str, step: &Said, session: Option<&str>, is_refused: bool) -> Exchange {
     let (address, path) = url.strip_prefix("http://").unwrap().split_once('/').unwrap();
     let (http, headers, body) = request(step, session);
-    let mut bytes = format!("{} /{path} HTTP/1.1\r\n", http.verb.as_str());
+    let mut bytes = format!("{} /{path} HTTP/1.1\r\n", http.verb.word());
     for (name, value) in headers {
         bytes.extend([name, ": ", &value, "\r\n"]);
     }

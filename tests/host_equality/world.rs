@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mcp_parley_mock_clients::Opening;
+use mcp_parley_mock_clients::Conversation;
 use mcp_parley_mock_servers::Played;
 use mcp_parley_negotiation::gate::GateDeviations;
 use mcp_parley_sim::{Case, Chooser, ClientSide, ServerSide, Site, World};
@@ -20,8 +20,8 @@ impl Chooser for Simplest {
 }
 
 /// The transcript of a run that came to its end.
-pub(crate) fn run(played: Arc<Played>, opening: &Arc<Opening>, transport: Transport) -> Transcript {
-    let client = ClientSide::Opening(Arc::clone(opening));
+pub(crate) fn run(played: Arc<Played>, conversation: &Arc<Conversation>, transport: Transport) -> Transcript {
+    let client = ClientSide::Conversation(Arc::clone(conversation));
     let declared = Arc::new(client.declared());
     let server = ServerSide { played, deviations: GateDeviations::default() };
     let case = Case { subject: Subject::Server, transport, client, declared, server };
@@ -29,10 +29,10 @@ pub(crate) fn run(played: Arc<Played>, opening: &Arc<Opening>, transport: Transp
     world.run(&case, Simplest);
     let recording = &world.recording;
     let complete = recording.events().iter().any(|event| event.kind == Kind::End(true));
-    assert!(complete, "{} was cut off", opening.id);
+    assert!(complete, "{} was cut off", conversation.id);
     match transport {
-        Transport::Stdio => pipes(recording, opening.steps.len()),
-        Transport::Http => answers(recording, opening.steps.len()),
+        Transport::Stdio => pipes(recording, conversation.steps.len()),
+        Transport::Http => answers(recording, conversation.steps.len()),
     }
 }
 

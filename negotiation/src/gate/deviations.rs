@@ -18,4 +18,8 @@ pub struct GateDeviations {
     pub ignore_headers: bool,
     /// BASE-04: answers with an id of the other JSON type.
     pub other_id_type: bool,
+    /// META-02: serves a modern request that lacks a required key of `_meta`.
+    pub serve_incomplete: bool,
+    /// HTTP-05: takes notifications with this status instead of 202.
+    pub notification_status: Option<u16>,
 }

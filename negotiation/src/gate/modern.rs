@@ -39,7 +39,8 @@ impl Gate {
     fn check_fields(&self, meta: &RequestMeta<'_>) -> Option<ErrorCode> {
         let nested = [IssueId::InfoWrongType, IssueId::CapabilitiesWrongType];
         let refused = self.policy().nested_types == NestedTypes::Strict && self.has_any(&nested);
-        let fine = meta.version.is_some() && meta.capabilities.is_some() && meta.log_level_fine && !refused;
+        let whole = meta.version.is_some() && meta.capabilities.is_some() || self.deviations.serve_incomplete;
+        let fine = whole && meta.log_level_fine && !refused;
         (!fine).then_some(codes::INVALID_PARAMS)
     }
 

@@ -117,7 +117,8 @@ pub(super) fn probes_first(story: &Story<'_>) -> Verdict {
 
 /// ERA-13
 pub(super) fn refusal_names_versions(story: &Story<'_>) -> Verdict {
-    if !story.server_is_modern || lists_legacy(story) || story.server_is_legacy {
+    let modern_only = story.server_is_modern && !lists_legacy(story) && !story.server_is_legacy;
+    if !modern_only || !refuses_legacy(story) {
         return Verdict::not_applicable("the server is not known for one of the modern era only");
     }
     let mut kept = NONE;
@@ -152,6 +153,25 @@ fn story_text(story: &Story<'_>, at: crate::json::At) -> String {
 
 fn contains(text: &[u8], part: &str) -> bool {
     !part.is_empty() && text.windows(part.len()).any(|window| window == part.as_bytes())
+}
+
+/// An `initialize` at a legacy version, in which nothing is wrong, was refused as one: a server of both eras would have served it. On one
+/// process the request before may have settled the era (AMB-18).
+pub(super) fn refuses_legacy(story: &Story<'_>) -> bool {
+    let is_first = |request: &Message| {
+        let first = story.requests().find(|first| first.process == request.process);
+        first.is_some_and(|first| first.place == request.place)
+    };
+    story.answers().any(|(answer, request)| {
+        let version = story.string(request.handshake_version);
+        let is_legacy = version.is_some_and(|version| story.era(&version) == Some(Era::Legacy));
+        request.is_call(Method::Initialize)
+            && request.clean
+            && !request.modern_keys
+            && is_legacy
+            && (story.is_http() || is_first(request))
+            && answer.shape == Shape::Error
+    })
 }
 
 /// The server lists a legacy version somewhere, so it is likely to serve both eras.

@@ -162,12 +162,18 @@ pub(super) fn refuses_without_version(story: &Story<'_>) -> Verdict {
     })
 }
 
-/// It lists its versions in this run, and no legacy one is among them, nor was one agreed on.
+/// It lists its versions in this run, no legacy one among them, and a sound `initialize` was refused: to list legacy versions is a
+/// choice (AMB-01), so that a list without them alone proves nothing.
 pub(super) fn serves_modern_only(story: &Story<'_>) -> bool {
     let listed = story.answers().any(|(answer, _)| {
         matches!(answer.answer, Answer::Discovered | Answer::Unsupported) && answer.list.is_some()
     });
-    story.server_is_modern && listed && !story.server_is_legacy && !super::era::lists_legacy(story)
+    let lists_legacy = super::era::lists_legacy(story);
+    story.server_is_modern
+        && listed
+        && !story.server_is_legacy
+        && !lists_legacy
+        && super::era::refuses_legacy(story)
 }
 
 /// A request in which nothing is wrong is refused because of its headers, though they are of this kind.

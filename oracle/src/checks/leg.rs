@@ -3,7 +3,7 @@
 use mcp_parley_trace::{Era, Kind, Mode};
 
 use super::{met_a_mark, names_itself};
-use crate::json::Type;
+use crate::json::{At, Type};
 use crate::known::{INVALID_PARAMS, Method, VERSIONS};
 use crate::story::{Answer, Message, NONE, Phase, Shape, Side, Story};
 use crate::verdict::Verdict;
@@ -124,10 +124,19 @@ fn is_sound(story: &Story<'_>, request: &Message) -> bool {
         && !request.modern_keys
         && story.is(request.handshake_version, Type::String)
         && super::http::has_plain_headers(story, request)
-        && story.is(member("capabilities"), Type::Object)
+        && member("capabilities").is_some_and(|capabilities| has_sound_members(story, capabilities))
         && member("clientInfo").is_some_and(|info| names_itself(story, info))
-        // AMB-36: a version header may be refused by itself.
-        && super::http::head_of(story, request).is_none_or(|(_, head)| !head.has(super::http::VERSION))
+        // AMB-36: a version header may be refused by itself; and a session that nobody has opened is not found (LEG-21).
+        && super::http::head_of(story, request).is_none_or(|(_, head)| {
+            !head.has(super::http::VERSION) && !head.has(super::http::SESSION)
+        })
+}
+
+/// What else it says of a capability that is no object is AMB-15.
+fn has_sound_members(story: &Story<'_>, capabilities: At) -> bool {
+    let known = ["elicitation", "experimental", "roots", "sampling", "tasks"];
+    let mut members = known.iter().filter_map(|name| story.get(capabilities, name));
+    story.kind(capabilities) == Type::Object && members.all(|member| story.kind(member) == Type::Object)
 }
 
 /// The next message of the client on the same process after it received this.
@@ -238,7 +247,7 @@ pub(super) fn opens_with_initialize(story: &Story<'_>) -> Verdict {
 fn is_whole(story: &Story<'_>, request: &Message) -> bool {
     let member = |name| request.params.and_then(|params| story.get(params, name));
     request.handshake_version.is_some()
-        && story.is(member("capabilities"), Type::Object)
+        && member("capabilities").is_some_and(|capabilities| has_sound_members(story, capabilities))
         && member("clientInfo").is_some_and(|info| names_itself(story, info))
 }
 

@@ -242,7 +242,10 @@ fn death(story: &Story<'_>, seq: u32, event: &Event) -> Option<&'static str> {
     };
     let listening = || {
         if story.is_http() {
-            return story.exchanges().any(|exchange| exchange.is_open(seq));
+            let is_later = |head: u32| head != NONE && head > seq;
+            return story
+                .exchanges()
+                .any(|exchange| exchange.is_open(seq) || is_later(exchange.request_head));
         }
         let process = story.process_of(event).and_then(|place| story.processes().get(place as usize));
         process.is_some_and(|process| process.closed.is_none_or(|(closed, _)| closed > seq))
@@ -253,9 +256,27 @@ fn death(story: &Story<'_>, seq: u32, event: &Event) -> Option<&'static str> {
         Kind::Exit(code) if event.node == own && own == Node::Server && code != 0 && listening() => {
             Some("it exits with an error while its client still speaks to it")
         }
+        // A server may end the connection by itself (STDIO-11), but not in the face of a question.
+        Kind::Exit(0) if event.node == own && own == Node::Server && listening() && owes(story, event) => {
+            Some("it exits while its client waits for an answer")
+        }
         Kind::Stuck if own == Node::Server => Some("it hangs"),
         _ => None,
     }
+}
+
+/// A request to this process never got an answer, and the process did not see the end of its input, which ends it by right (STDIO-07).
+fn owes(story: &Story<'_>, event: &Event) -> bool {
+    let place = story.process_of(event);
+    let saw_end = |moment: &crate::story::Moment| {
+        matches!(moment.what, What::Life(own) if own.kind == Kind::Eof && own.node == Node::Server
+            && own.channel == event.channel)
+    };
+    if story.moments().iter().any(saw_end) {
+        return false;
+    }
+    let here = |request: &Message| story.is_http() || Some(request.process) == place;
+    story.requests().any(|request| here(request) && request.clean && story.answer_of(request).is_none())
 }
 
 /// SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGSYS.

@@ -106,3 +106,36 @@ fn a_list_of_legacy_versions_alone_makes_no_modern_server() {
     breaks(&run("\"2024-11-05\""), &[]);
     breaks(&run("\"2024-11-05\",\"2026-07-28\""), &["NEG-02"]);
 }
+
+#[test]
+fn what_the_old_method_answers_is_open_and_what_the_new_ones_answer_is_not() {
+    let answered = |method: &str| {
+        format!(
+            "subject: server\nC> $PROBE(1)\nS> $FOUND(1)\nC> $CALL(2,{method})\nS> {{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{{}}}}\n"
+        )
+    };
+    breaks(&answered("ping"), &[]);
+    breaks(&answered("resources/list"), &["BASE-08"]);
+}
+
+#[test]
+fn an_offer_is_owed_to_a_sound_initialize_only() {
+    let refused = |capabilities: &str| {
+        format!(
+            "subject: server\nC> {{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{{\"protocolVersion\":\"1999-01-01\",\
+             \"capabilities\":{capabilities},\"clientInfo\":{{\"name\":\"a\",\"version\":\"1\"}}}}}}\nS> $ERROR(1,-32603)\n\
+             C> $INITIALIZE(2)\nS> $AGREED(2)\n"
+        )
+    };
+    breaks(&refused(r#"{"roots":{},"unknown":true}"#), &["LEG-03"]);
+    breaks(&refused(r#"{"roots":true}"#), &[]);
+}
+
+#[test]
+fn a_server_may_leave_but_not_in_the_face_of_a_question() {
+    let leaves = |before: &str| format!("subject: server\nC> $PROBE(1)\nS> $FOUND(1)\n{before}-- exit 0\n");
+    breaks(&leaves(""), &[]);
+    breaks(&leaves("C> $LIST(2)\nS> $TOOLS(2)\n"), &[]);
+    breaks(&leaves("C> $LIST(2)\n"), &["PROP-ALIVE"]);
+    breaks(&leaves("C> $LIST(2)\n-- close\n"), &[]);
+}

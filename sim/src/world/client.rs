@@ -3,7 +3,7 @@
 use std::fmt::{Display, Write};
 use std::sync::Arc;
 
-use mcp_parley_mock_clients::Player;
+use mcp_parley_mock_clients::{Player, Talker};
 use mcp_parley_negotiation::Time;
 use mcp_parley_negotiation::client::{Event, Input, Misuse, Negotiator, Output, Process, States};
 use mcp_parley_negotiation::version::Era;
@@ -21,6 +21,7 @@ use crate::chooser::{Chooser, Site};
 pub(super) enum Client {
     Machine(Box<Negotiator>),
     Player(Player),
+    Talker(Talker),
 }
 
 impl Client {
@@ -42,6 +43,10 @@ impl Client {
                 Transport::Stdio => Player::new(Arc::clone(opening)),
                 Transport::Http => Player::over_http(Arc::clone(opening)),
             }),
+            (ClientSide::Conversation(conversation), _) => Self::Talker(match transport {
+                Transport::Stdio => Talker::new(Arc::clone(conversation)),
+                Transport::Http => Talker::over_http(Arc::clone(conversation)),
+            }),
         }
     }
 
@@ -49,13 +54,14 @@ impl Client {
         match self {
             Self::Machine(machine) => machine.is_done(),
             Self::Player(player) => player.is_done(),
+            Self::Talker(talker) => talker.is_done(),
         }
     }
 
     pub(super) fn is_settled(&self) -> bool {
         match self {
             Self::Machine(machine) => machine.is_settled(),
-            Self::Player(_) => false,
+            Self::Player(_) | Self::Talker(_) => false,
         }
     }
 
@@ -63,7 +69,7 @@ impl Client {
     pub(super) fn reached(&self) -> States {
         match self {
             Self::Machine(machine) => machine.reached(),
-            Self::Player(_) => States::default(),
+            Self::Player(_) | Self::Talker(_) => States::default(),
         }
     }
 
@@ -71,6 +77,7 @@ impl Client {
         match self {
             Self::Machine(machine) => machine.handle_input(now, input),
             Self::Player(player) => player.handle_input(now, input),
+            Self::Talker(talker) => talker.handle_input(now, input),
         }
     }
 
@@ -78,6 +85,7 @@ impl Client {
         match self {
             Self::Machine(machine) => machine.poll_output(buf),
             Self::Player(player) => player.poll_output(buf),
+            Self::Talker(talker) => talker.poll_output(buf),
         }
     }
 }
@@ -174,7 +182,7 @@ impl<C: Chooser> Run<'_, C> {
     pub(super) fn probe_timeout_us(&self) -> u64 {
         match &self.case.client {
             ClientSide::Machine { policy, .. } => policy.probe_timeout_us,
-            ClientSide::Opening(_) => 0,
+            ClientSide::Opening(_) | ClientSide::Conversation(_) => 0,
         }
     }
 

@@ -89,7 +89,7 @@ fn request_head(request: &HttpRequest, length: usize) -> Vec<u8> {
     for (name, value) in &request.headers {
         text.extend([*name, ": ", value, "\r\n"]);
     }
-    if request.verb == "POST" {
+    if request.verb == "POST" || length > 0 {
         text.push_str(&format!("content-length: {length}\r\n"));
     }
     text.push_str("\r\n");

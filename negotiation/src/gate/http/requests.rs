@@ -177,6 +177,9 @@ impl HttpGate {
         body: &[u8],
         params: Option<Raw<'_>>,
     ) -> HttpAnswer {
+        if let Some(status) = self.deviations.notification_status {
+            return HttpAnswer::empty(status);
+        }
         let version = version_header(head, self.policy().repeated_header);
         let meta = read_request_meta(body, params, &mut IssueSink::new());
         let keyed = meta.version_present || meta.capabilities_present;

@@ -1,46 +1,59 @@
-//! The table of results: no time, no hash, no path, so that the same behaviour gives the same bytes.
+//! The tables of results: no time, no hash, no path, so that the same behaviour gives the same bytes.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::path::Path;
 
 use mcp_parley_oracle::{Severity, property, requirement};
-use mcp_parley_trace::{Mode, Outcome, escape};
+use mcp_parley_trace::{Outcome, escape};
 
-use super::Tried;
 use super::judged::{Broken, Ran, Verdict};
-use super::story::leading_to;
+use super::words::leading_to;
+use super::{CLIENT, Role, SERVER, Tried};
+use crate::exit::Failure;
 
-const INTRODUCTION: &str = "# What real clients do
+/// Writes the part of this role into the file. What it has of the other role stays.
+pub(crate) fn write(path: &Path, role: &Role, tried: &[Tried]) -> Result<(), Failure> {
+    let old = std::fs::read_to_string(path).unwrap_or_default();
+    let (of_clients, of_servers) = old.split_at(start_of(&old, SERVER.title));
+    let new = markdown(role, tried);
+    let parts = match role.title == SERVER.title {
+        true => [of_clients.trim_end(), new.trim_end()],
+        false => [new.trim_end(), of_servers.trim_end()],
+    };
+    let parts: Vec<&str> = parts.into_iter().filter(|part| is_part(part)).collect();
+    let text = format!("{}\n", parts.join("\n\n"));
+    std::fs::write(path, text)
+        .map_err(|error| Failure::usage(format!("--results {}: cannot be written: {error}", path.display())))
+}
 
-Written by `mcp-parley client --results`; do not edit. `VERDICTS.md` says how each violation was checked by hand.
+/// A file that somebody else has written is overwritten.
+fn is_part(text: &str) -> bool {
+    [CLIENT.title, SERVER.title].iter().any(|title| text.starts_with(title))
+}
 
-- `C0`, `C1`: the first and the second server process that the client started.
-- `3 × word`: so many in a row. `(response)`, an answer to the server, stands behind what the client asks on its own account.
-- `name#1,0`: the persona with these choices of its open values.
-- A violation fails a run. A warning does not: it breaks a SHOULD. `mcp-parley explain ID` says what an id is.
-- Contested: the specification leaves it open; this is what the client does.
-";
+fn start_of(text: &str, title: &str) -> usize {
+    if text.starts_with(title) {
+        return 0;
+    }
+    text.find(&format!("\n{title}\n")).map_or(text.len(), |at| at + 1)
+}
 
-pub(crate) fn markdown(tried: &[Tried]) -> String {
-    let mut out = String::from(INTRODUCTION);
-    for Tried { subject, runs, .. } in tried {
-        let sdk =
-            subject.sdk.as_ref().map(|(sdk, version)| format!(" ({sdk} {version})")).unwrap_or_default();
+fn markdown(role: &Role, tried: &[Tried]) -> String {
+    let mut out = format!("{}\n\n{}", role.title, role.introduction);
+    for Tried { name, sdk, transport, detail, runs, .. } in tried {
+        let sdk = sdk.as_ref().map(|(sdk, version)| format!(" ({sdk} {version})")).unwrap_or_default();
+        let _ = writeln!(out, "\n## {name}{sdk} over {}{detail}\n", super::over(*transport));
         let _ = writeln!(
             out,
-            "\n## {}{sdk} over {}, mode {}\n",
-            subject.name,
-            subject.over(),
-            mode(&subject.declared.mode)
-        );
-        out.push_str(
-            "| persona | what the client did | violations | warnings | contested |\n|---|---|---|---|---|\n",
+            "| {} | what the {} did | violations | warnings | contested |\n|---|---|---|---|---|",
+            role.case, role.word
         );
         for run in runs {
             let _ = writeln!(
                 out,
                 "| {} | {} | {} | {} | {} |",
-                run.case.name,
+                run.name,
                 cell(&told(run)),
                 ids(run, Severity::Error),
                 ids(run, Severity::Warning),
@@ -51,13 +64,6 @@ pub(crate) fn markdown(tried: &[Tried]) -> String {
         evidence(&mut out, "Warnings", runs, Severity::Warning);
     }
     out
-}
-
-fn mode(mode: &Mode) -> String {
-    match mode {
-        Mode::Pin(version) => format!("pin:{version}"),
-        other => format!("{other:?}").to_lowercase(),
-    }
 }
 
 /// Text from outside within one cell of a table.
@@ -101,7 +107,7 @@ fn evidence(out: &mut String, title: &str, runs: &[Ran], wanted: Severity) {
     for run in runs {
         for broken in run.broken.iter().filter(|broken| broken.severity == wanted) {
             let (.., names) = rows.entry(broken.id).or_insert_with(|| (run, broken, Vec::new()));
-            names.push(&run.case.name);
+            names.push(&run.name);
         }
     }
     if !rows.is_empty() {
@@ -112,7 +118,7 @@ fn evidence(out: &mut String, title: &str, runs: &[Ran], wanted: Severity) {
         let text = text.or_else(|| property(id).map(|row| row.text.as_str())).unwrap_or_default();
         let _ = writeln!(out, "\n**{id}** {text}\n");
         let _ = writeln!(out, "{} × {}: {}.\n", names.len(), cell(&broken.reason), named(&names));
-        let _ = writeln!(out, "```\n# {}", run.case.name);
+        let _ = writeln!(out, "```\n# {}", run.name);
         for line in leading_to(&run.recording, broken.at) {
             let _ = writeln!(out, "{line}");
         }
