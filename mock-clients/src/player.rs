@@ -290,6 +290,7 @@ impl Player {
         step.write_body(&mut body);
         let sent = read_message(&body, &Limits::DEFAULT, &mut IssueSink::new());
         let is_initialized = |method: RawStr<'_>| method.eq_str("notifications/initialized");
+        self.shaking = matches!(sent, Message::Request(request) if request.method.eq_str("initialize"));
         self.before.initialized |=
             matches!(sent, Message::Notification { method, .. } if is_initialized(method));
         let wait = match step.wait {
