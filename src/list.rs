@@ -89,14 +89,17 @@ fn state(row: &Contested) -> &'static str {
 fn persona(draft: &mock_servers::Draft) -> Value {
     json!({
         "id": draft.id(), "profile": draft.profile(), "title": draft.title(), "source": draft.source(),
+        "stdio": draft.is_for_stdio(), "http": draft.is_for_http(),
         "open_values": draft.open_points().iter().map(|point| point.choices).collect::<Vec<_>>(),
     })
 }
 
 fn mutants() -> Vec<Value> {
-    let row = |id: &str, side: &str, killed_by: &str, title: &str| json!({ "id": id, "side": side, "killed_by": killed_by, "title": title });
-    let clients = mock_clients::mutants().iter().map(|m| row(&m.id, &m.side, &m.killed_by, &m.title));
-    let servers = mock_servers::mutants().iter().map(|m| row(&m.id, &m.side, &m.killed_by, &m.title));
+    fn row<D, B>(m: &mcp_parley_data::Mutant<D, B>) -> Value {
+        json!({ "id": m.id, "side": m.side, "killed_by": m.killed_by, "over": m.over, "title": m.title })
+    }
+    let clients = mock_clients::mutants().iter().map(row);
+    let servers = mock_servers::mutants().iter().map(row);
     clients.chain(servers).collect()
 }
 

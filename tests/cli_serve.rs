@@ -65,7 +65,8 @@ const UNTOLD: &[&str] = &[
 #[test]
 fn every_persona_is_told_by_its_era_or_by_the_reason_and_leaves_no_process() {
     let list = parley(&["list", "personas", "--format", "json"]);
-    let personas: Vec<Value> = serde_json::from_slice(&list.stdout).unwrap();
+    let mut personas: Vec<Value> = serde_json::from_slice(&list.stdout).unwrap();
+    personas.retain(|persona| persona["stdio"] == true);
     assert!(personas.len() > 40);
     let folder = tempfile::tempdir().unwrap();
     let exe = folder.path().join("parley").display().to_string();

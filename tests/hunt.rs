@@ -83,7 +83,8 @@ fn states(hunt: &Value) -> impl Iterator<Item = (&str, u64)> {
 #[test]
 fn states_that_a_server_cannot_lead_to_are_not_counted() {
     let folder = tempfile::tempdir().unwrap();
-    let (_, modern) = hunt(folder.path(), &["--server", "persona:modern", "--seeds", "2000"]);
+    let (_, modern) =
+        hunt(folder.path(), &["--transport", "stdio", "--server", "persona:modern", "--seeds", "2000"]);
     for (state, runs) in states(&modern) {
         match state {
             "idle" | "starting" => assert_eq!(runs, 2000, "{state}"),
@@ -104,7 +105,12 @@ fn every_mutant_is_killed_as_named_and_its_finding_is_replayed_alike() {
     for mutant in mutants {
         let (id, side) = (mutant["id"].as_str().unwrap(), mutant["side"].as_str().unwrap());
         let folder = tempfile::tempdir().unwrap();
-        let (exit, found) = hunt(folder.path(), &[&format!("--{side}"), &format!("mutant:{id}")]);
+        let (side, named) = (format!("--{side}"), format!("mutant:{id}"));
+        let mut args = vec![side.as_str(), &named];
+        if let Some(over) = mutant["over"].as_str() {
+            args.extend(["--transport", over]);
+        }
+        let (exit, found) = hunt(folder.path(), &args);
         let findings = found["findings"].as_array().unwrap();
         assert_eq!((exit, findings.len()), (1, 1), "{id}: {found}");
         assert_eq!(findings[0]["id"], mutant["killed_by"], "{id}");

@@ -18,6 +18,9 @@ pub struct Mutant<D, B = ()> {
     pub killed_by: String,
     /// The fault in one line.
     pub title: String,
+    /// `stdio` or `http`, if it shows over one of them only, or is killed as named over one only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub over: Option<String>,
     /// What it is but for its fault.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub base: B,

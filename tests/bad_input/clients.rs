@@ -24,9 +24,12 @@ fn a_missing_command() {
     bench.refused(&["client", "--persona", "dual", "--", "/no/such/client", "{server}"], absent);
     bench.refused(
         &["client", "--persona", "dual", "--", "sh", "-c", "true"],
-        "the client's command has no argument {server}: put it where the command of the server belongs",
+        "the client's command has no argument {server}: put it where the command of the server belongs (or {mcp-json}, for the path of a file that names it)",
     );
-    bench.refused(&["client"], "say which client: --peer FILE, or -- CMD… with {server} in it");
+    bench.refused(
+        &["client"],
+        "say which client: --peer FILE, or -- CMD… with {server} in it (over HTTP: {url})",
+    );
 }
 
 const NEVER: &str =

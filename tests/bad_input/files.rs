@@ -17,11 +17,10 @@ fn refused(bench: &Bench, line: &str) {
 fn an_unknown_key() {
     let bench = Bench::new();
     bench.file("p.toml", |out| writeln!(out, "{HEAD}quirk = 1").unwrap());
-    let allowed =
-        "expected one of `schema`, `id`, `title`, `source`, `profile`, `policy`, `wire`, `process`, `quirks`";
+    let allowed = "expected one of `schema`, `id`, `title`, `source`, `profile`, `policy`, `wire`, `http`, `not_over_http`, `not_over_stdio`, `process`, `quirks`";
     refused(&bench, &format!("p.toml: line 6: unknown field `quirk`, {allowed}"));
     bench.file("peer.toml", |out| writeln!(out, "schema = 1\nrole = \"client\"\nmood = 1").unwrap());
-    let allowed = "`schema`, `name`, `role`, `sdk`, `version`, `command`, `install`, `modes`, `declares`";
+    let allowed = "`schema`, `name`, `role`, `sdk`, `version`, `command`, `http_command`, `install`, `modes`, `declares`";
     let line = format!("peer.toml: line 3: unknown field `mood`, expected one of {allowed}");
     bench.refused(&["client", "--peer", "peer.toml"], &line);
 }

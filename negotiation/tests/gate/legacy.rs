@@ -88,7 +88,10 @@ fn legacy_results_carry_nothing_modern() {
     let mut server = ask(dual());
     server.one(&initialize("2025-11-25"));
     let result = server.one(&bare("tools/list"))["result"].clone();
-    assert_eq!(result, json!({"tools": [{"name": "echo", "inputSchema": {"type": "object"}}]}));
+    assert_eq!(
+        result,
+        json!({"tools": [{"name": "echo", "description": "Says it again", "inputSchema": {"type": "object"}}]})
+    );
     assert_eq!(server.events.last(), Some(&GateEvent::Served { era: Era::Legacy, method: Some(0) }));
 }
 

@@ -33,14 +33,17 @@ fn a_legacy_only_server_does_not_know_discover_and_ignores_meta() {
     assert_eq!(server.code(&initialize("2025-11-25")), 0);
     assert_eq!(server.code(&modern("server/discover")), -32601);
     let answer = server.one(&modern_at("tools/list", "2099-01-01"));
-    assert_eq!(answer["result"], json!({"tools": [{"name": "echo", "inputSchema": {"type": "object"}}]}));
+    assert_eq!(
+        answer["result"],
+        json!({"tools": [{"name": "echo", "description": "Says it again", "inputSchema": {"type": "object"}}]})
+    );
 }
 
 #[test]
 fn modern_results_have_type_hints_and_name() {
     let mut server = ask(modern_only());
     let result = json!({
-        "resultType": "complete", "tools": [{"name": "echo", "inputSchema": {"type": "object"}}],
+        "resultType": "complete", "tools": [{"name": "echo", "description": "Says it again", "inputSchema": {"type": "object"}}],
         "ttlMs": 0, "cacheScope": "private",
         "_meta": {"io.modelcontextprotocol/serverInfo": {"name": "mcp-parley-mock", "version": "1"}},
     });
