@@ -38,7 +38,7 @@ fn an_unknown_key_is_refused_with_its_line_and_what_is_allowed() {
     let said = refused(&MUTANT.replace("side", "sise"));
     assert_eq!(
         said,
-        "m.toml: line 3: unknown field `sise`, expected one of `schema`, `id`, `side`, `killed_by`, `title`, `base`, `deviations`"
+        "m.toml: line 3: unknown field `sise`, expected one of `schema`, `id`, `side`, `killed_by`, `title`, `over`, `base`, `deviations`"
     );
     let said = refused(&MUTANT.replace("forgets", "forgot"));
     assert_eq!(said, "m.toml: line 7: unknown field `forgot`, expected `forgets`");

@@ -97,6 +97,11 @@ pub enum Profile {
 }
 
 impl Profile {
+    /// It serves modern versions.
+    pub fn has_modern(self) -> bool {
+        matches!(self, Self::Modern | Self::Dual)
+    }
+
     /// The policy of an unmodified server of this kind.
     pub fn policy(self) -> GatePolicy {
         let all = mcp_parley_negotiation::version::Preferences::all();

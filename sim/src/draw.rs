@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU8;
 use std::sync::Arc;
 
-use mcp_parley_mock_clients::Opening;
+use mcp_parley_mock_clients::{Good, Opening};
 use mcp_parley_mock_servers::{Draft, Played, personas};
 use mcp_parley_negotiation::client::{
     AfterModernError, BadHint, BrokenConnection, BrokenEnvelope, CancelProbe, ClientDeviations, ClientPolicy,
@@ -102,7 +102,9 @@ impl Drawer {
         let played = self.played(&setup, at, chooser)?;
         let (client, declared) = match self.opening(&setup, transport, chooser) {
             Some(opening) => {
-                let client = ClientSide::Opening(opening);
+                // What it does to the next good request is half of what an odd input shows.
+                let good = if played.persona().profile.has_modern() { Good::Modern } else { Good::Legacy };
+                let client = ClientSide::Opening(Arc::new(opening.then(good)));
                 let declared = Arc::new(client.declared());
                 (client, declared)
             }
